@@ -41,6 +41,11 @@ pub enum Change {
         /// Which.
         licence_id: [u8; 16],
     },
+    /// One did between whose decision and its reading something has happened in the tenant.
+    ActivatedLate {
+        /// Which.
+        licence_id: [u8; 16],
+    },
 }
 
 /// How many notes were made in a project.

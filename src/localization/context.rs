@@ -106,7 +106,7 @@ pub struct Parts {
     /// Where checkpoints of the audit chains are anchored.
     pub(crate) anchoring: Anchoring,
     /// What was worked out from stored rows, for whoever needs it again.
-    pub(crate) shelf: Shelf,
+    pub(crate) shelf: Arc<Shelf>,
 }
 
 impl std::ops::Deref for Parts {
@@ -157,7 +157,7 @@ impl Context {
             foundation,
             core: Arc::new(Health::start()),
             memory: Indexes::new(MEMORY_BYTES_MAX),
-            asides: Turns::new(ASIDES),
+            asides: Turns::of(ASIDES, ASIDES / 2),
             turns: Turns::new(TURNS),
             releases: Turns::of(RELEASES, 1),
             documents: Turns::new(DOCUMENTS_BYTES_MAX),
@@ -169,7 +169,7 @@ impl Context {
             authorization: authorization.unwrap_or_else(|| Arc::new(Embedded)),
             anchoring: Anchoring::new(anchor_file.as_deref().map(AnchorFile::at)),
             identity,
-            shelf: Shelf::new(SHELF_BYTES),
+            shelf: Arc::new(Shelf::new(SHELF_BYTES)),
         }))
     }
 

@@ -192,12 +192,18 @@ impl Dialect for Messaging {
 
     /// A key of an agent's request is its own, whatever others call theirs (6-messaging.md, C6). An answer with a secret, or
     /// to no agent, is repeated to the API key alone that got it: another one may be allowed less. So is that of a route for
-    /// which the agent that acts need not be there, and counts for nothing: it may be there when the request is repeated.
+    /// which the agent that acts need not be there; it goes by its name, for it may be there when the request is repeated.
     fn key_scope(caller: &Caller, route: &Route, path: &str) -> String {
-        let agent = caller.agent.as_ref().filter(|_| !route.has_mark(MAKING)).map_or(0, |acting| acting.no.0);
-        let scope = format!("{} {agent} {} {path}", caller.workspace.no.0, route.method.as_str());
-        let is_of_key = agent == 0 || route.has_mark(SECRET);
-        if is_of_key { format!("{scope} {}", caller.key.id) } else { scope }
+        let is_making = route.has_mark(MAKING);
+        let agent = caller.agent.as_ref().filter(|_| !is_making).map_or(0, |acting| acting.no.0);
+        let mut scope = format!("{} {agent} {} {path}", caller.workspace.no.0, route.method.as_str());
+        if agent == 0 || route.has_mark(SECRET) {
+            scope = format!("{scope} {}", caller.key.id);
+        }
+        match caller.name.as_ref().filter(|_| is_making) {
+            Some(name) => format!("{scope} {name}"),
+            None => scope,
+        }
     }
 
     /// A problem whose `detail` says what its `title` does where nothing more is to be said.

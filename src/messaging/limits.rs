@@ -47,6 +47,8 @@ pub(crate) const STREAMS_PER_AGENT: Limit = limit(13, "streams_per_agent", 16);
 pub(crate) const MEMORY_ENTRIES: Limit = limit(14, "memory_entries", 500);
 /// Bytes of one agent's memory.
 pub(crate) const MEMORY_BYTES: Limit = limit(15, "memory_bytes", 262_144);
+/// Rooms, left ones with a history or a schema included.
+pub(crate) const WORKSPACE_ROOMS: Limit = limit(16, "workspace_rooms", 10_000);
 
 /// All of them, in the order in which they are told.
 pub(crate) const LIMITS: &[Limit] = &[
@@ -66,6 +68,7 @@ pub(crate) const LIMITS: &[Limit] = &[
     STREAMS_PER_AGENT,
     MEMORY_ENTRIES,
     MEMORY_BYTES,
+    WORKSPACE_ROOMS,
 ];
 
 /// The limit with a name.

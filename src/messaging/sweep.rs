@@ -4,14 +4,16 @@
 use std::fmt::Debug;
 
 use quintet_platform::jobs::{Agenda, Progress, Swept};
-use quintet_storage::{Failure, Snapshot, Timestamp, WriteTx};
+use quintet_storage::{Failure, Read, Snapshot, Timestamp, WriteTx};
 
 use crate::agents::idle;
 use crate::context::Context;
 use crate::due::{self, Due};
+use crate::identity::{Status, workspaces};
 use crate::mail::deliver::release_due;
 use crate::mail::resume::resume_due;
-use crate::{invites, keys, reminders, sending, usage};
+use crate::model::WorkspaceNo;
+use crate::{acks, invites, keys, reminders, rooms, sending, usage};
 
 /// So much is done in one transaction.
 const SLICE: usize = 64;
@@ -103,5 +105,29 @@ fn fall_due(tx: &mut WriteTx<'_>, now: Timestamp, due: Due, context: &Context) -
         Due::KeyUrl(place) => keys::expire_address(tx, now, place),
         Due::Remind(reminder) => reminders::fall_due(tx, now, context, reminder),
         Due::Nag(owed) => sending::nag(tx, now, owed),
+        Due::Parked(workspace) => put_back(tx, now, workspace),
+        Due::Rooms(agent) => rooms::go_on(tx, now, agent),
+    }
+}
+
+/// What a workspace has parked falls due where it did, some of it at a time, if the workspace is not suspended any more.
+fn put_back(tx: &mut WriteTx<'_>, now: Timestamp, no: WorkspaceNo) -> Result<(), Failure> {
+    let Some(workspace) = workspaces::find(tx, no)? else { return Ok(()) };
+    if workspaces::status(tx, &workspace)? == Status::Suspended {
+        return due::watch(tx, now, no);
+    }
+    for (at, due) in due::parked(tx, no, SLICE)? {
+        let is_right = falls_due_at(tx, due)? == Some(at);
+        due::put_back(tx, no, (at, due), is_right)?;
+    }
+    due::wake_parked(tx, now, no)
+}
+
+/// When something that can be parked says that it is due.
+fn falls_due_at(read: &impl Read, due: Due) -> Result<Option<Timestamp>, Failure> {
+    match due {
+        Due::Nag((no, debtor, message)) => Ok(acks::find(read, (no, debtor), message)?.map(|owed| owed.looked_at)),
+        Due::Remind(key) => reminders::falls_due_at(read, key),
+        _ => Ok(None),
     }
 }

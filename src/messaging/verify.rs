@@ -1,13 +1,15 @@
 //! What contradicts itself in the rows of messaging (6-messaging.md, S4): each folder's own, and whether what falls due is
 //! what is said to.
 
+use std::collections::BTreeSet;
+
 use quintet_storage::{Failure, Read, Snapshot, Timestamp};
 
 use crate::due::{self, Due};
 use crate::identity::{agents, mailboxes};
 use crate::mail::threads;
 use crate::usage::{self, Sent};
-use crate::{acks, blocks, drafts, identity, invites, keys, mail, memory, outbox, pubkeys, reminders, rooms};
+use crate::{acks, blocks, claims, drafts, identity, invites, keys, mail, memory, outbox, pubkeys, reminders, rooms};
 
 /// Everything that does; the first hundred findings or so.
 pub(crate) fn verify(read: &Snapshot) -> Result<Vec<String>, Failure> {
@@ -15,22 +17,37 @@ pub(crate) fn verify(read: &Snapshot) -> Result<Vec<String>, Failure> {
     identity::verify(read, &mut findings)?;
     keys::verify(read, &mut findings)?;
     invites::verify(read, &mut findings)?;
-    rooms::verify(read, &mut findings)?;
+    let mut moving = Vec::new();
+    rooms::verify(read, &mut moving, &mut findings)?;
     blocks::verify(read, &mut findings)?;
     pubkeys::verify(read, &mut findings)?;
     mail::verify::verify(read, &mut sent, &mut findings)?;
     outbox::verify(read, &mut findings)?;
     usage::verify(read, &sent, &mut findings)?;
     acks::verify(read, &mut findings)?;
+    claims::verify(read, &mut findings)?;
     drafts::verify(read, &mut findings)?;
     memory::verify(read, &mut findings)?;
     reminders::verify(read, &mut findings)?;
+    let mut watched = BTreeSet::new();
     due::each(read, &mut findings, |at, due, findings| {
+        match due {
+            Due::Parked(workspace) => drop(watched.insert(workspace)),
+            Due::Rooms(agent) => moving.retain(|one| *one != agent),
+            _ => {}
+        }
         if !is_right(read, at, due)? {
             findings.push(format!("{due:?} falls due at {at:?}, and does not say so itself"));
         }
         Ok(())
     })?;
+    due::each_parked(read, &mut findings, |workspace, due, findings| {
+        if !watched.contains(&workspace) {
+            findings.push(format!("{due:?} is parked, and nobody looks whether {workspace:?} is active"));
+        }
+    })?;
+    let ends = |agent| format!("the agent {agent:?} is put into its rooms, and nothing goes on with it");
+    findings.extend(moving.into_iter().map(ends));
     Ok(findings)
 }
 
@@ -51,6 +68,6 @@ fn is_right(read: &impl Read, at: Timestamp, due: Due) -> Result<bool, Failure> 
         Due::Nag((workspace, debtor, message)) => {
             acks::find(read, (workspace, debtor), message)?.is_some_and(|owed| owed.looked_at == at)
         }
-        Due::Invite(_) | Due::KeyUrl(_) => true,
+        Due::Invite(_) | Due::KeyUrl(_) | Due::Parked(_) | Due::Rooms(_) => true,
     })
 }

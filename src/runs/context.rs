@@ -159,7 +159,7 @@ impl Context {
             doubts: Notify::new(),
             controls: Mutex::default(),
             readers: Turns::new(READERS),
-            lookers: Turns::new(LOOKERS),
+            lookers: Turns::of(LOOKERS, LOOKERS / 2),
             followers: Followers::default(),
             node_ends,
         })))

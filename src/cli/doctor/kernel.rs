@@ -19,6 +19,9 @@ const CONTROLLERS: [&str; 3] = ["cpu", "memory", "pids"];
 /// The controllers of version 1 that do the same.
 const OLDER_CONTROLLERS: [&str; 5] = ["cpu", "cpuacct", "memory", "pids", "freezer"];
 
+/// What limits the memory of a container's sockets, in version 1, which counts it apart from the rest.
+const SOCKETS_LIMIT: &str = "memory.kmem.tcp.limit_in_bytes";
+
 /// How long a trial may take.
 const TRIAL_PATIENCE: Duration = Duration::from_secs(3);
 
@@ -33,7 +36,9 @@ fn is_root() -> bool {
 /// Whether limits can be set on containers.
 pub fn check_cgroups(subject: &Subject) -> Vec<Finding> {
     let mounts = read("/proc/self/mounts").unwrap_or_default();
-    needed_for_containers(subject, cgroups(&mounts, |place| read(&format!("{place}/cgroup.controllers"))))
+    let controllers_of = |place: &str| read(&format!("{place}/cgroup.controllers"));
+    let limits_sockets = |place: &str| Path::new(place).join(SOCKETS_LIMIT).exists();
+    needed_for_containers(subject, cgroups(&mounts, controllers_of, limits_sockets))
 }
 
 /// A hierarchy of control groups.
@@ -42,7 +47,11 @@ struct Hierarchy<'a> {
     options: Vec<&'a str>,
 }
 
-fn cgroups(mounts: &str, controllers_of: impl Fn(&str) -> Option<String>) -> Finding {
+fn cgroups(
+    mounts: &str,
+    controllers_of: impl Fn(&str) -> Option<String>,
+    limits_sockets: impl Fn(&str) -> bool,
+) -> Finding {
     let name = "cgroups";
     let of_kind = |wanted: &str| -> Vec<Hierarchy<'_>> {
         let words = mounts.lines().map(|line| line.split(' ').collect::<Vec<_>>());
@@ -83,6 +92,14 @@ fn cgroups(mounts: &str, controllers_of: impl Fn(&str) -> Option<String>) -> Fin
         let has = |wanted: &&str| listed.iter().any(|text| text.split_whitespace().any(|found| found == *wanted));
         ("Version 2", &CONTROLLERS, CONTROLLERS.into_iter().filter(|controller| !has(controller)).collect())
     };
+    let memory = older.iter().find(|hierarchy| hierarchy.options.contains(&"memory"));
+    if missing.is_empty() && is_older && memory.is_some_and(|memory| !limits_sockets(memory.place)) {
+        return Finding::warning(
+            name,
+            format!("{version} without {SOCKETS_LIMIT}: what sockets of containers hold is limited by nothing."),
+            "Boot with `systemd.unified_cgroup_hierarchy=1` on the kernel's command line.",
+        );
+    }
     if missing.is_empty() {
         return Finding::ok(name, format!("{version} with the controllers {}.", needed.join(", ")));
     }
@@ -299,8 +316,15 @@ mod tests {
             ),
         ];
         for (mounts, controllers, expected) in cases {
-            assert_eq!(told(&cgroups(mounts, |_| Some((*controllers).to_string()))), *expected, "{mounts}");
+            let found = cgroups(mounts, |_| Some((*controllers).to_string()), |_| true);
+            assert_eq!(told(&found), *expected, "{mounts}");
         }
+        let unlimited = cgroups(V1, |_| None, |place| place != "/c/m");
+        assert_eq!(
+            told(&unlimited),
+            "warning: Version 1 without memory.kmem.tcp.limit_in_bytes: what sockets of containers hold is limited by \
+             nothing. => Boot with `systemd.unified_cgroup_hierarchy=1` on the kernel's command line."
+        );
     }
 
     #[test]

@@ -1,16 +1,17 @@
 //! What a caller may: what its key carries by itself ([`KEY_PERMISSIONS`](super::KEY_PERMISSIONS)), which holds for the
 //! tenant as a whole, and what its principal was granted here. Nobody else is asked.
 
+use std::sync::Arc;
+
 use quintet_platform::access::Caller;
-use quintet_platform::service::Fault;
-use quintet_storage::{Abort, Failure, Read, Scan, Uuid};
+use quintet_storage::{Failure, Read, Scan, Uuid};
 
 use super::model::GRANTS_MAX;
 use super::permissions::{Granted, Intent, Target, Wanted, is_ours};
 use super::states::IntentState;
-use super::tables::{GRANTS, GRANTS_BY_PRINCIPAL, MarkRow};
+use super::tables::{GRANT_VERSIONS, GRANTS, GRANTS_BY_PRINCIPAL, MarkRow};
 use crate::model::TenantId;
-use crate::refusal::Refusal;
+use crate::shelf::{Name, Shelf};
 
 /// Everything a caller may.
 ///
@@ -23,18 +24,31 @@ pub fn granted(read: &impl Read, caller: &Caller) -> Result<Granted, Failure> {
     Ok(intents.into_iter().chain([own]).collect())
 }
 
-/// Demands a permission.
+/// Whether a caller may something.
 ///
 /// # Errors
-/// [`Fault::Forbidden`]
-pub fn demand(read: &impl Read, caller: &Caller, wanted: Wanted<'_>) -> Result<(), Abort<Refusal>> {
+/// Only the store's.
+pub fn may(read: &impl Read, shelf: &Shelf, caller: &Caller, wanted: Wanted<'_>) -> Result<bool, Failure> {
     // Most keys carry what they are used for: the grants need not be read.
-    let is_carried = wanted.is_covered_over_tenant(|text| caller.has(text) && is_ours(text));
-    if is_carried || granted(read, caller)?.covers(wanted) {
-        Ok(())
-    } else {
-        Err(Refusal::Fault(Fault::Forbidden).into())
+    if wanted.is_covered_over_tenant(|text| caller.has(text) && is_ours(text)) {
+        return Ok(true);
     }
+    Ok(held(read, shelf, TenantId(caller.tenant_id), caller.principal_id)?.covers(wanted))
+}
+
+/// What a principal was granted. It may have been granted hundreds of things: what they come to is kept on the shelf until
+/// one of them becomes another, for every request asks twice, the second time in the writer.
+fn held(read: &impl Read, shelf: &Shelf, tenant_id: TenantId, principal_id: Uuid) -> Result<Arc<Granted>, Failure> {
+    let worked_out = || Ok::<_, Failure>(Arc::new(Granted::from_iter(intents_of(read, tenant_id, principal_id)?)));
+    // Grants that were made before there were versions.
+    let Some(row) = read.get(&GRANT_VERSIONS, &(tenant_id, principal_id))? else { return worked_out() };
+    let name = Name { content: u128::from_be_bytes(row.version), part: "granted".to_owned() };
+    if let Some(granted) = shelf.get::<Granted>(&name) {
+        return Ok(granted);
+    }
+    let granted = worked_out()?;
+    shelf.put(name, &granted, granted.memory_bytes());
+    Ok(granted)
 }
 
 /// Every intent that holds for a principal.

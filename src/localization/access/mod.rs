@@ -32,8 +32,8 @@ pub use states::{GrantState, IntentState, IntentStep, grant_state};
 #[cfg(test)]
 pub use tables::{FirstGrantRow, FirstIntentRow};
 pub use tables::{
-    GRANT_COUNTS, GRANTS, GRANTS_BY_PRINCIPAL, GrantCountsRow, GrantRow, IntentRow, MarkRow, OPEN_GRANTS,
-    REVOKED_GRANTS, TABLES,
+    GRANT_COUNTS, GRANT_VERSIONS, GRANTS, GRANTS_BY_PRINCIPAL, GrantCountsRow, GrantRow, GrantVersionRow, IntentRow,
+    MarkRow, OPEN_GRANTS, REVOKED_GRANTS, TABLES,
 };
 pub use templates::{Place, TEMPLATES, Template, template};
 pub use verify::verify;

@@ -227,6 +227,14 @@ impl FromIterator<Intent> for Granted {
 }
 
 impl Granted {
+    /// About how many bytes it takes.
+    #[must_use]
+    pub fn memory_bytes(&self) -> usize {
+        let all = self.workspaces.iter().chain(&self.projects).map(|(target, texts)| (target.len(), texts));
+        let all = all.chain([(0, &self.org)]);
+        all.map(|(target, texts)| 96 + target + texts.iter().map(|text| 48 + text.len()).sum::<usize>()).sum()
+    }
+
     /// Whether it covers what is wanted.
     #[must_use]
     pub fn covers(&self, wanted: Wanted<'_>) -> bool {

@@ -4,15 +4,21 @@
 use std::sync::{Arc, Mutex, PoisonError};
 
 use quintet_platform::access::Caller;
+use quintet_platform::service::Fault;
 use quintet_storage::{Abort, Read};
 
-use super::authorization::demand;
+use super::authorization::may;
 use super::permissions::{Action, ProjectPlace, Wanted};
 use crate::refusal::Refusal;
+use crate::shelf::Shelf;
 
 /// What a request was permitted; clones share it.
-#[derive(Clone, Debug, Default)]
-pub struct Permits(Arc<Mutex<Vec<Permit>>>);
+#[derive(Clone)]
+pub struct Permits {
+    shelf: Arc<Shelf>,
+    /// Each with what would do instead.
+    noted: Arc<Mutex<Vec<Vec<Permit>>>>,
+}
 
 /// A [`Wanted`] of its own.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -30,16 +36,22 @@ struct Place {
 }
 
 impl Permits {
-    /// Demands a permission, and notes that it was there.
+    /// Of a request that was permitted nothing yet.
+    #[must_use]
+    pub fn new(shelf: Arc<Shelf>) -> Permits {
+        Permits { shelf, noted: Arc::default() }
+    }
+
+    /// Demands any of some permissions, and notes that one was there.
     ///
     /// # Errors
-    /// As [`demand`].
-    pub fn demand(&self, read: &impl Read, caller: &Caller, wanted: Wanted<'_>) -> Result<(), Abort<Refusal>> {
-        demand(read, caller, wanted)?;
-        let permit = Permit::of(wanted);
-        let mut permits = self.0.lock().unwrap_or_else(PoisonError::into_inner);
-        if !permits.contains(&permit) {
-            permits.push(permit);
+    /// [`Fault::Forbidden`]
+    pub fn demand(&self, read: &impl Read, caller: &Caller, wanted: &[Wanted<'_>]) -> Result<(), Abort<Refusal>> {
+        self.demand_any(read, caller, wanted.iter().copied())?;
+        let permits = wanted.iter().map(|wanted| Permit::of(*wanted)).collect();
+        let mut noted = self.noted.lock().unwrap_or_else(PoisonError::into_inner);
+        if !noted.contains(&permits) {
+            noted.push(permits);
         }
         Ok(())
     }
@@ -47,10 +59,24 @@ impl Permits {
     /// Demands again whatever was permitted so far.
     ///
     /// # Errors
-    /// As [`demand`].
+    /// [`Fault::Forbidden`]
     pub fn demand_again(&self, read: &impl Read, caller: &Caller) -> Result<(), Abort<Refusal>> {
-        let permits = self.0.lock().unwrap_or_else(PoisonError::into_inner).clone();
-        permits.iter().try_for_each(|permit| demand(read, caller, permit.wanted()))
+        let noted = self.noted.lock().unwrap_or_else(PoisonError::into_inner).clone();
+        noted.iter().try_for_each(|permits| self.demand_any(read, caller, permits.iter().map(Permit::wanted)))
+    }
+
+    fn demand_any<'w>(
+        &self,
+        read: &impl Read,
+        caller: &Caller,
+        wanted: impl IntoIterator<Item = Wanted<'w>>,
+    ) -> Result<(), Abort<Refusal>> {
+        for wanted in wanted {
+            if may(read, &self.shelf, caller, wanted)? {
+                return Ok(());
+            }
+        }
+        Err(Refusal::Fault(Fault::Forbidden).into())
     }
 }
 

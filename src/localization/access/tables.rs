@@ -7,6 +7,7 @@
 //! | 0x0360 | open grants | tenant, id | an index of those of which the authorization system has something to do |
 //! | 0x0363 | revoked grants | tenant, when, id | an index of those of which nothing is left to do, by when that was |
 //! | 0x0364 | grant counts | tenant | how many there are of both |
+//! | 0x038f | grant versions | tenant, principal | what its grants are called as they stand now |
 
 use bincode::{Decode, Encode};
 use quintet_storage::{Failure, Row, Table, TableSpec, Timestamp, Uuid, decode_plain};
@@ -25,13 +26,22 @@ pub const REVOKED_GRANTS: Table<(TenantId, Timestamp, GrantId), MarkRow> =
     Table::new(0x0363, FAMILY, "localization_revoked_grants");
 /// How many grants a tenant has.
 pub const GRANT_COUNTS: Table<TenantId, GrantCountsRow> = Table::new(0x0364, FAMILY, "localization_grant_counts");
+/// What the grants of a principal are called as they stand now; without a row they are read each time.
+pub const GRANT_VERSIONS: Table<(TenantId, Uuid), GrantVersionRow> =
+    Table::new(0x038F, FAMILY, "localization_grant_versions");
 /// Grants of a principal that are not revoked.
 pub const GRANTS_BY_PRINCIPAL: Table<(TenantId, Uuid, GrantId), MarkRow> =
     Table::new(0x0319, FAMILY, "localization_grants_by_principal");
 
 /// The tables of this folder.
-pub const TABLES: &[TableSpec] =
-    &[GRANTS.spec(), GRANTS_BY_PRINCIPAL.spec(), OPEN_GRANTS.spec(), REVOKED_GRANTS.spec(), GRANT_COUNTS.spec()];
+pub const TABLES: &[TableSpec] = &[
+    GRANTS.spec(),
+    GRANTS_BY_PRINCIPAL.spec(),
+    OPEN_GRANTS.spec(),
+    REVOKED_GRANTS.spec(),
+    GRANT_COUNTS.spec(),
+    GRANT_VERSIONS.spec(),
+];
 
 /// The row of an index whose key says everything.
 #[derive(Clone, Debug, PartialEq, Eq, Encode, Decode)]
@@ -60,6 +70,15 @@ pub struct GrantCountsRow {
     pub revoked: u32,
 }
 impl Row for GrantCountsRow {}
+
+/// What the grants of a principal are called as they stand now: every change of one of them draws it anew, so that whoever
+/// keeps what they come to knows whether it still holds.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Encode, Decode)]
+pub struct GrantVersionRow {
+    /// Drawn at random.
+    pub version: [u8; 16],
+}
+impl Row for GrantVersionRow {}
 
 /// A grant.
 #[derive(Clone, Debug, PartialEq, Eq, Encode, Decode)]

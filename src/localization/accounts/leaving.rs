@@ -32,6 +32,7 @@ pub fn shut_out(tx: &mut WriteTx<'_>, now: Timestamp, actor: &Actor, principal_i
 /// [`Fault::Forbidden`]
 pub fn demand_may_shut_out(
     tx: &WriteTx<'_>,
+    now: Timestamp,
     tenant_id: TenantId,
     by: &Caller,
     principal_id: Uuid,
@@ -42,7 +43,8 @@ pub fn demand_may_shut_out(
     let granted_there = prospects_of(tx, tenant_id, principal_id)?;
     let mut texts: Vec<String> = granted_there.into_iter().flat_map(|intent| intent.permissions).collect();
     for ((.., key_id), _) in tx.scan(&KEYS_OF_PRINCIPALS, Scan::prefix(&(tenant_id, principal_id)))? {
-        let key = access::find_key(tx, &key_id)?.filter(|key| key.revoked_at.is_none());
+        let key = access::find_key(tx, &key_id)?
+            .filter(|key| key.revoked_at.is_none() && key.expires_at.is_none_or(|expires_at| expires_at > now));
         texts.extend(key.into_iter().flat_map(|key| key.permissions));
     }
     texts.retain(|text| is_ours(text) && text.starts_with("org_"));

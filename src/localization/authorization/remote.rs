@@ -70,10 +70,11 @@ impl RemoteSystem {
         }
         let request = self.request(Method::GET, &principal_id.to_string(), Vec::new())?;
         let answer = self.egress.send(request, PATIENCE).await.map_err(away)?;
-        if answer.status() != StatusCode::OK {
-            return Err(refused(answer.status()));
+        match answer.status() {
+            StatusCode::OK => ids_of(answer.body()).ok_or(SystemFailure::Senseless),
+            status if is_unknown(status, answer.body()) => Ok(HashSet::new()),
+            status => Err(refused(status)),
         }
-        ids_of(answer.body()).ok_or(SystemFailure::Senseless)
     }
 }
 
@@ -88,6 +89,13 @@ fn refused(status: StatusCode) -> SystemFailure {
         true => SystemFailure::Away,
         false => SystemFailure::Refused(status.as_u16()),
     }
+}
+
+/// Whether the system says that it knows no such principal, which has nothing there, then. It says so as JSON: a proxy that
+/// knows no such page takes nobody's grants.
+fn is_unknown(status: StatusCode, body: &[u8]) -> bool {
+    let is_object = || matches!(parse(body, Limits::default()), Ok(Json::Object(_)));
+    matches!(status, StatusCode::NOT_FOUND | StatusCode::GONE) && is_object()
 }
 
 /// The ids in `{"intents": [{"intent_id", …}]}`. `None`: it says something else.
@@ -147,6 +155,21 @@ mod tests {
         assert_eq!(ids_of(br#"{"intents":[]}"#), Some(HashSet::new()));
         for bad in ["", "{}", "[]", r#"{"intents":{}}"#, r#"{"intents":[{}]}"#, r#"{"intents":[{"intent_id":"x"}]}"#] {
             assert_eq!(ids_of(bad.as_bytes()), None, "{bad}");
+        }
+    }
+
+    #[test]
+    fn whom_the_system_does_not_know_has_nothing_there() {
+        for (status, body, is_meant) in [
+            (404, r#"{"code":"not_found"}"#, true),
+            (410, "{}", true),
+            (404, "", false),
+            (404, "<html>no such page</html>", false),
+            (404, "[]", false),
+            (403, "{}", false),
+        ] {
+            let status = StatusCode::from_u16(status).unwrap();
+            assert_eq!(is_unknown(status, body.as_bytes()), is_meant, "{status} {body}");
         }
     }
 

@@ -5,9 +5,10 @@ use quintet_storage::{Abort, Failure, Read, Scan, Timestamp, Uuid, WriteTx};
 
 use super::bounds::{By, check_bounds};
 use super::counts::counts_of;
+use super::put::put_grant;
 use crate::access::{
     GRANT_COUNTS, GRANTS, GRANTS_BY_PRINCIPAL, GRANTS_MAX, Grant, GrantCountsRow, GrantId, GrantRow, Intent, IntentRow,
-    IntentState, MarkRow, OPEN_GRANTS, Place, Scope, TENANT_GRANTS_MAX, Template,
+    IntentState, MarkRow, Place, Scope, TENANT_GRANTS_MAX, Template,
 };
 use crate::audit::{self, Actor, Event};
 use crate::model::TenantId;
@@ -69,11 +70,8 @@ pub fn create_grant(
         revoked_at: None,
     };
     let grant_id = GrantId(tx.new_id());
-    tx.put(&GRANTS, &(tenant_id, grant_id), &row)?;
+    put_grant(tx, tenant_id, grant_id, &row)?;
     tx.put(&GRANTS_BY_PRINCIPAL, &(tenant_id, principal_id, grant_id), &MarkRow)?;
-    if is_told {
-        tx.put(&OPEN_GRANTS, &(tenant_id, grant_id), &MarkRow)?;
-    }
     counts.standing += 1;
     tx.put(&GRANT_COUNTS, &tenant_id, &counts)?;
     let event = Event::about("grant.create", "grant", grant_id.0).with([

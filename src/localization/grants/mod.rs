@@ -19,6 +19,7 @@ mod create;
 mod effective;
 pub mod http;
 pub mod operator;
+mod put;
 mod reconcile;
 mod revoke;
 mod settle;

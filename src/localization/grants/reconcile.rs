@@ -91,8 +91,10 @@ async fn look_after_revoked(
                 system.patience().await;
                 match system.intents_of(grant.principal_id).await {
                     Ok(there) => unknown.insert(there),
+                    Err(SystemFailure::Refused(404 | 410)) => unknown.insert(HashSet::new()),
                     // What is not said now is asked for when all others were.
-                    Err(_) => return Ok(()),
+                    Err(SystemFailure::Away | SystemFailure::Paced) => return Ok(()),
+                    Err(_) => continue,
                 }
             }
         };

@@ -5,7 +5,8 @@ use quintet_storage::{Abort, Failure, Read as _, Scan, Timestamp, Uuid, WriteTx}
 
 use super::bounds::{By, check_bounds};
 use super::create::get_grant;
-use super::settle::{has_ended, put_grant};
+use super::put::put_grant;
+use super::settle::has_ended;
 use crate::access::{GRANTS, GRANTS_BY_PRINCIPAL, Grant, GrantId, GrantRow, Intent, IntentStep};
 use crate::audit::{self, Actor, Event};
 use crate::refusal::Refusal;

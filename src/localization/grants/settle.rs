@@ -5,8 +5,9 @@ use quintet_storage::{Abort, Failure, Read as _, Scan, Timestamp, Uuid, WriteTx}
 
 use super::counts::counts_of;
 use super::create::get_grant;
+use super::put::put_grant;
 use crate::access::{
-    GRANT_COUNTS, GRANTS, Grant, GrantId, GrantRow, GrantState, IntentStep, MarkRow, OPEN_GRANTS, REVOKED_GRANTS,
+    GRANT_COUNTS, GRANTS, Grant, GrantId, GrantRow, GrantState, IntentStep, MarkRow, REVOKED_GRANTS,
     REVOKED_GRANTS_MAX, grant_state,
 };
 use crate::audit::{self, Actor, Event};
@@ -55,24 +56,6 @@ pub fn settle_grant(
         }
     }
     get_grant(tx, tenant_id, grant_id)
-}
-
-/// Stores a grant, and whether it is open.
-///
-/// # Errors
-/// Only the store's.
-pub(super) fn put_grant(
-    tx: &mut WriteTx<'_>,
-    tenant_id: TenantId,
-    grant_id: GrantId,
-    row: &GrantRow,
-) -> Result<(), Failure> {
-    let key = (tenant_id, grant_id);
-    match row.intents.iter().any(|intent| intent.state.is_open()) {
-        true => tx.put(&OPEN_GRANTS, &key, &MarkRow)?,
-        false => tx.delete(&OPEN_GRANTS, &key),
-    }
-    tx.put(&GRANTS, &key, row)
 }
 
 /// Counts a grant among the revoked ones, if nothing is left to do; and forgets the oldest of these if there are too many.

@@ -2,11 +2,12 @@
 //! they confer, and what their rows were.
 
 use std::collections::HashSet;
-use std::sync::Mutex;
 use std::sync::atomic::{AtomicUsize, Ordering};
+use std::sync::{Arc, Mutex};
 
 use futures_util::future::BoxFuture;
-use quintet_storage::{Abort, Read as _, Row as _, Uuid, encode_plain};
+use quintet_platform::access::Caller;
+use quintet_storage::{Abort, Read as _, Row as _, Snapshot, Uuid, encode_plain};
 
 use super::bounds::By;
 use super::create::{CreateGrant, create_grant, get_grant, list_grants};
@@ -15,15 +16,17 @@ use super::reconcile::{Places, round_of};
 use super::revoke::{revoke_all_of, revoke_grant};
 use super::settle::settle_grant;
 use crate::access::{
-    FirstGrantRow, FirstIntentRow, GRANT_COUNTS, GRANTS, GRANTS_BY_PRINCIPAL, GRANTS_MAX, Grant, GrantId, GrantRow,
-    GrantState, Granted, IntentState, IntentStep, MarkRow, REVOKED_GRANTS_MAX, Scope, TENANT_GRANTS_MAX, intents_of,
-    template, verify,
+    Action, FirstGrantRow, FirstIntentRow, GRANT_COUNTS, GRANTS, GRANTS_BY_PRINCIPAL, GRANTS_MAX, Grant, GrantId,
+    GrantRow, GrantState, Granted, IntentState, IntentStep, MarkRow, Permits, REVOKED_GRANTS_MAX, Scope,
+    TENANT_GRANTS_MAX, Wanted, intents_of, template, verify,
 };
 use crate::accounts::service_accounts::put_account;
 use crate::audit::events_after;
 use crate::authorization::{AuthorizationSystem, SystemFailure, ToldIntent};
 use crate::principals::AccountId;
 use crate::refusal::Refusal;
+use crate::shelf::Shelf;
+use crate::spaces::get_project;
 use crate::testing::{Bench, TENANT, actor, furnished};
 
 const PRINCIPAL: Uuid = Uuid::from_u128(0xdef);
@@ -408,4 +411,39 @@ fn whoever_is_gone_is_granted_nothing() {
     let foreign = crate::testing::OTHER;
     let found = get_grant(&bench.store.read(), foreign, GrantId(Uuid::nil()));
     assert!(matches!(found, Err(Abort::Refused(Refusal::NotFound))));
+}
+
+#[test]
+fn what_was_worked_out_of_grants_holds_until_one_of_them_is_another() {
+    let (bench, scope) = bench();
+    let caller = Caller {
+        tenant_id: TENANT.0,
+        root_tenant_id: TENANT.0,
+        principal_id: PRINCIPAL,
+        key_id: String::new(),
+        permissions: Vec::new(),
+        expires_at: None,
+    };
+    let shelf = Arc::new(Shelf::new(1 << 20));
+    let read_project = |read: &Snapshot, permits: &Permits, wanted: &[Action]| {
+        let project = get_project(read, TENANT, scope.project_id.unwrap()).unwrap();
+        let wanted: Vec<_> = wanted.iter().map(|action| Wanted::InProject(project.place(), *action)).collect();
+        permits.demand(read, &caller, &wanted).is_ok()
+    };
+    let may = |action| read_project(&bench.store.read(), &Permits::new(Arc::clone(&shelf)), &[action]);
+    assert!(!may(Action::Read));
+    let told = grant_of(&bench, "viewer", &scope, true).unwrap().grant_id;
+    assert!(!may(Action::Read), "an authorization system has not taken it yet");
+    step(&bench, told, IntentStep::Taken);
+    let permits = Permits::new(Arc::clone(&shelf));
+    assert!(may(Action::Read) && read_project(&bench.store.read(), &permits, &[Action::Release, Action::Read]));
+    assert!(!may(Action::Release));
+    let publisher = grant_of(&bench, "publisher", &scope, false).unwrap().grant_id;
+    assert!(may(Action::Release));
+    // What was permitted by one of two permissions goes on by the other.
+    revoke(&bench, told);
+    assert!(permits.demand_again(&bench.store.read(), &caller).is_ok());
+    revoke(&bench, publisher);
+    assert!(permits.demand_again(&bench.store.read(), &caller).is_err() && !may(Action::Release) && !may(Action::Read));
+    sound(&bench);
 }

@@ -17,7 +17,7 @@ use quintet_platform::service::{
     problem, problem_schema,
 };
 use quintet_platform::sessions::{Door, is_there};
-use quintet_storage::{Abort, Read, Snapshot, Uuid};
+use quintet_storage::{Abort, Read, Snapshot, Timestamp, Uuid};
 use serde_json::{Map, Value, json};
 
 use crate::access::{Permits, TEMPLATES, Template, Wanted};
@@ -72,7 +72,29 @@ impl Caller {
     /// # Errors
     /// [`Fault::Forbidden`]
     pub fn demand(&self, read: &impl Read, wanted: Wanted<'_>) -> Result<(), Abort<Refusal>> {
+        self.demand_any(read, &[wanted])
+    }
+
+    /// Demands any of some permissions, then and now.
+    ///
+    /// # Errors
+    /// [`Fault::Forbidden`]
+    pub fn demand_any(&self, read: &impl Read, wanted: &[Wanted<'_>]) -> Result<(), Abort<Refusal>> {
         self.permits.demand(read, &self.key, wanted)
+    }
+
+    /// Demands that it would be let in once more, and what it was permitted: whoever takes an answer slowly may have lost
+    /// both by now.
+    ///
+    /// # Errors
+    /// [`Fault::Unauthenticated`], [`Fault::Forbidden`]; the store's.
+    pub fn demand_again(&self, read: &impl Read, now: Timestamp) -> Result<(), Abort<Refusal>> {
+        Basis::of(Service::Localization, &self.key).check(read, now).map_err(|abort| match abort {
+            Abort::Refused(_) => Abort::Refused(Fault::Unauthenticated.into()),
+            Abort::Failed(failure) => Abort::Failed(failure),
+        })?;
+        check_session(read, self.session_id)?;
+        self.permits.demand_again(read, &self.key)
     }
 }
 
@@ -153,7 +175,7 @@ impl Dialect for Localization {
             principal_id: key.principal_id,
             request_id,
         };
-        Ok(Caller { key, actor, session_id: None, permits: Permits::default() })
+        Ok(Caller { key, actor, session_id: None, permits: Permits::new(context.shelf.clone()) })
     }
 
     /// A session stands on its tenant, and on the instant at which it ends, as a key does.
@@ -291,7 +313,7 @@ fn admit_session(
     };
     let (tenant_id, principal_id) = (TenantId(session.tenant_id), session.principal_id);
     let actor = Actor { tenant_id, kind: ActorKind::Member, principal_id, request_id };
-    Ok(Caller { key, actor, session_id: Some(session.session_id), permits: Permits::default() })
+    Ok(Caller { key, actor, session_id: Some(session.session_id), permits: Permits::new(context.shelf.clone()) })
 }
 
 const TENANT_NAME: &str = "L10n-Tenant";

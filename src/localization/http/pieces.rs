@@ -9,34 +9,36 @@ use futures_util::stream;
 use quintet_platform::service::refusal_of;
 use quintet_storage::{Abort, Snapshot};
 
+use super::dialect::Caller;
 use crate::context::Context;
-use crate::model::TenantId;
 use crate::refusal::Refusal;
 
 /// What makes the next piece of a document; `None` at its end.
 pub type NextPiece<M, P> = fn(&Context, &mut M, &Snapshot) -> Result<Option<P>, Abort<Refusal>>;
 
-/// A body that is made piece by piece, each piece when the one before it has been taken; the first is there already.
+/// A body that is made piece by piece, each piece when the one before it has been taken; the first is there already. It ends
+/// where its reader may not read it any more.
 pub fn body_of<M: Send + 'static, P: Into<Bytes> + Send + 'static>(
     context: Context,
-    tenant_id: TenantId,
+    caller: Caller,
     first: P,
     maker: M,
     next: NextPiece<M, P>,
 ) -> Body {
-    let begun = (context, Some(first), maker);
-    let pieces = stream::try_unfold(begun, move |(context, first, mut maker)| async move {
+    let begun = (context, caller, Some(first), maker);
+    let pieces = stream::try_unfold(begun, move |(context, caller, first, mut maker)| async move {
         if let Some(first) = first {
-            return Ok::<_, io::Error>(Some((first.into(), (context, None, maker))));
+            return Ok::<_, io::Error>(Some((first.into(), (context, caller, None, maker))));
         }
         let with = context.clone();
-        let made = context.aside(tenant_id, move |read| {
+        let made = context.aside(caller.tenant_id(), move |read| {
+            caller.demand_again(read, with.clock.now())?;
             let piece = next(&with, &mut maker, read)?;
-            Ok((piece, maker))
+            Ok((piece, caller, maker))
         });
         // The status is gone: all that can be done is to break off.
-        let (piece, maker) = made.await.map_err(|abort| broken(&refusal_of(abort)))?;
-        Ok(piece.map(|piece| (piece.into(), (context, None, maker))))
+        let (piece, caller, maker) = made.await.map_err(|abort| broken(&refusal_of(abort)))?;
+        Ok(piece.map(|piece| (piece.into(), (context, caller, None, maker))))
     });
     Body::from_stream(pieces)
 }

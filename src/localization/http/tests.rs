@@ -8,8 +8,8 @@ use futures_util::{FutureExt as _, StreamExt as _, stream};
 use http_body_util::BodyExt as _;
 use quintet_platform::Foundation;
 use quintet_platform::access::AccessRefusal;
-use quintet_platform::access::{Authority, Service};
-use quintet_platform::service::{Content, Fault, KeyRule, ServiceRefusal as _, Turn, describe, refuse};
+use quintet_platform::access::{Authority, Service, revoke_key};
+use quintet_platform::service::{Content, Dialect as _, Fault, KeyRule, ServiceRefusal as _, Turn, describe, refuse};
 use quintet_storage::large::{collect, next_deadline};
 use quintet_storage::{Abort, Failure, Read as _, Uuid};
 use quintet_support::{tenant_and_key, write};
@@ -17,7 +17,8 @@ use serde_json::{Value, json};
 use tower::ServiceExt as _;
 
 use super::Localization;
-use crate::access::{KEY_PERMISSIONS, TEMPLATES};
+use super::pieces::body_of;
+use crate::access::{KEY_PERMISSIONS, TEMPLATES, Wanted};
 use crate::content::{CATALOGUES, CatalogueRow, FILE_LOCALES, FileId, FileLocaleRow, KEY_FILES_BY_PROJECT, KeyFileRow};
 use crate::context::{Context, DOCUMENTS_BYTES_MAX, SMALL_DOCUMENT_BYTES_MAX, SMALL_DOCUMENTS};
 use crate::language::Locale;
@@ -257,6 +258,35 @@ async fn nothing_is_left_of_what_is_not_published() {
     assert!(answers.iter().any(|(status, _)| *status == 201), "{answers:?}");
     room.nothing_staged().await;
     assert_eq!(crate::verify::verify(&room.context.store.read()).unwrap(), Vec::<String>::new());
+    room.context.store.shutdown();
+}
+
+/// What one tenant looks for at length leaves turns to others.
+#[tokio::test(flavor = "multi_thread")]
+async fn a_tenant_that_looks_for_much_leaves_turns_to_others() {
+    let room = Room::open();
+    let (go, until) = (std::sync::Arc::new(std::sync::Barrier::new(3)), std::time::Duration::from_secs(60));
+    let look = |tenant: u128, go: Option<std::sync::Arc<std::sync::Barrier>>| {
+        let context = room.context.clone();
+        let work = move |_: &quintet_storage::Snapshot| {
+            if let Some(go) = go {
+                go.wait();
+            }
+            Ok(())
+        };
+        tokio::spawn(async move { context.aside(TenantId(Uuid::from_u128(tenant)), work).await })
+    };
+    // Two are let through together with this test: as many as may look at a time.
+    let slow: Vec<_> = (0..4).map(|_| look(1, Some(std::sync::Arc::clone(&go)))).collect();
+    let other = tokio::time::timeout(until, look(2, None)).await;
+    assert!(other.is_ok(), "another tenant's has its turn");
+    for _ in 0..2 {
+        let go = std::sync::Arc::clone(&go);
+        tokio::task::spawn_blocking(move || go.wait()).await.unwrap();
+    }
+    for looked in slow {
+        looked.await.unwrap().unwrap();
+    }
     room.context.store.shutdown();
 }
 
@@ -965,4 +995,22 @@ async fn a_document_keeps_its_room_until_it_is_done_with() {
         room.nothing_staged().await;
     }
     room.context.store.shutdown();
+}
+
+#[tokio::test]
+async fn whoever_reads_slowly_reads_no_longer_than_it_may() {
+    let room = Room::open();
+    let request = http::Request::builder()
+        .header("authorization", format!("Bearer {}", room.api_key))
+        .header("l10n-tenant", room.tenant_id.to_string());
+    let (parts, ()) = request.body(()).unwrap().into_parts();
+    let caller = Localization::admit(&room.context, ENDPOINTS[0][0].route, &parts).await.unwrap();
+    caller.demand(&room.context.store.read(), Wanted::Org("org_audit-read")).unwrap();
+    let key_id = caller.key.key_id.clone();
+    let mut body = body_of(room.context.clone(), caller, "1", (), |_, (), _| Ok(Some("more")));
+    for expected in ["1", "more"] {
+        assert_eq!(body.frame().await.unwrap().unwrap().into_data().unwrap(), expected);
+    }
+    write(&room.context.store, move |tx, now| revoke_key(tx, now, None, &key_id).map(drop));
+    assert!(body.frame().await.unwrap().is_err());
 }

@@ -2,6 +2,7 @@
 //! anybody relies on a licence (localization, P3 and P4).
 
 use std::collections::{BTreeMap, BTreeSet};
+use std::sync::{Arc, Mutex, PoisonError};
 use std::time::{Duration, Instant};
 
 use quintet_platform::clock::BoxFuture;
@@ -26,29 +27,35 @@ use crate::spaces::{Project, get_project};
 const WRITER_TIME: Duration = Duration::from_secs(10);
 /// How many notes are looked at in one go.
 const NOTES_MAX: usize = 1_000;
-/// And how many uploads: of each all numbers are read.
-const IMPORTS_MAX: usize = 64;
+/// And how many keys of uploads, about.
+const REPLACED_MAX: usize = 1_000_000;
+/// How many keys are written in one transaction, about, which takes a few megabytes at most; tests write in several.
+const WRITTEN_MAX: usize = if cfg!(test) { 2 } else { 200_000 };
 
 /// What was counted for one licence.
 struct Counted {
-    id: Uuid,
     /// How many prose keys there are, if that was counted.
     prose_keys: Option<u64>,
     /// How many of them have changed.
     changed: u64,
-    /// Files whose changes are more than they were.
-    files: Vec<(FileId, LicenceChangesRow)>,
-    /// How many of a file's changes are prose, where that was counted.
-    counts: Vec<(FileId, u64)>,
+    /// By file, where that was counted.
+    files: Vec<CountedFile>,
 }
 
-/// What was counted in a project.
-struct Found {
-    tenant_id: TenantId,
-    project_id: ProjectId,
-    /// The notes that are done with it.
-    numbers: Vec<u64>,
-    counted: Vec<Counted>,
+/// What was counted of a file for one licence.
+struct CountedFile {
+    file_id: FileId,
+    /// Its changes, if they are more than they were.
+    changes: Option<LicenceChangesRow>,
+    /// How many of them are prose.
+    prose: u64,
+}
+
+/// What is to be counted in a project, and for which licences.
+struct Work {
+    project: Project,
+    noted: Noted,
+    licences: Vec<Licence>,
 }
 
 /// The active licences of a project.
@@ -74,26 +81,28 @@ struct Noted {
     classes: BTreeSet<FileId>,
     /// Whether classes may have become others anywhere.
     is_everywhere: bool,
-    /// Licences that have become active.
-    activated: BTreeSet<Uuid>,
+    /// Licences that have become active; whether anything had happened between their decision and its reading.
+    activated: BTreeMap<Uuid, bool>,
 }
 
 impl Noted {
     /// The first notes of a project, up to a number.
     fn read(read: &impl Read, tenant_id: TenantId, project_id: ProjectId, last: u64) -> Result<Noted, Failure> {
-        let mut all = Noted::default();
+        let (mut all, mut replaced_keys) = (Noted::default(), 0);
         let rows = read.scan(&RECOUNTS, Scan::prefix(&(tenant_id, project_id)).limit(NOTES_MAX))?;
         for ((.., number), row) in rows.into_iter().take_while(|((.., number), _)| *number <= last) {
             match row.change {
-                Change::Import { .. } if all.imports.len() == IMPORTS_MAX => break,
+                Change::Import { .. } if replaced_keys >= REPLACED_MAX => break,
                 Change::Import { file_id, audit_seq } => {
                     let file_id = FileId(Uuid::from_bytes(file_id));
                     let replaced = replaced_numbers(read, tenant_id, file_id, audit_seq)?;
+                    replaced_keys += replaced.len();
                     all.imports.push((file_id, audit_seq, replaced));
                 }
                 Change::Classes => all.is_everywhere = true,
                 Change::ClassesOf { file_id } => drop(all.classes.insert(FileId(Uuid::from_bytes(file_id)))),
-                Change::Activated { licence_id } => drop(all.activated.insert(Uuid::from_bytes(licence_id))),
+                Change::Activated { licence_id } => drop(all.activated.insert(Uuid::from_bytes(licence_id), false)),
+                Change::ActivatedLate { licence_id } => drop(all.activated.insert(Uuid::from_bytes(licence_id), true)),
             }
             all.numbers.push(number);
         }
@@ -129,7 +138,7 @@ fn count(read: &impl Read, project: &Project, noted: &Noted, licence: &Licence) 
         }
     }
     let mut prose_keys = None;
-    if noted.activated.contains(&id) {
+    if let Some(is_late) = noted.activated.get(&id) {
         // It was decided some time before it became active.
         each_file(read, tenant_id, project, |file| {
             for seq in imports_after(read, tenant_id, file.file_id, decided_seq)? {
@@ -137,74 +146,134 @@ fn count(read: &impl Read, project: &Project, noted: &Noted, licence: &Licence) 
             }
             Ok(())
         })?;
-        prose_keys = Some(prose::count(read, tenant_id, project)?);
+        let now = prose::count(read, tenant_id, project)?;
+        // What has become prose since the decision nobody decided about, and nobody knows how much that is.
+        prose_keys = Some(if *is_late { now.min(licence.row.prose_keys) } else { now });
     }
     changed.retain(|_, numbers| !numbers.is_empty());
-    let (mut total, mut counts) = (0, Vec::new());
-    for (file_id, numbers) in &changed {
-        let known = read.get(&LICENCE_COUNTS, &(tenant_id, id, *file_id))?;
-        let is_touched = noted.is_everywhere || noted.classes.contains(file_id) || grown.contains(file_id);
+    let (mut total, mut files) = (0, Vec::new());
+    for (file_id, numbers) in changed {
+        let known = read.get(&LICENCE_COUNTS, &(tenant_id, id, file_id))?;
+        let has_grown = grown.contains(&file_id);
+        let is_touched = noted.is_everywhere || noted.classes.contains(&file_id) || has_grown;
         // An upload can also take a key away, or bring it back.
-        let is_touched = is_touched || noted.imports.iter().any(|(of, ..)| of == file_id);
-        total += match known.filter(|_| !is_touched) {
-            Some(known) => known.prose,
-            None => {
-                let prose = prose::count_of(read, tenant_id, project, *file_id, numbers)?;
-                counts.push((*file_id, prose));
-                prose
+        let is_touched = is_touched || noted.imports.iter().any(|(of, ..)| *of == file_id);
+        let prose = match known.filter(|_| !is_touched) {
+            Some(known) => {
+                total += known.prose;
+                continue;
             }
+            None => prose::count_of(read, tenant_id, project, file_id, &numbers)?,
         };
+        total += prose;
+        let changes = has_grown.then_some(LicenceChangesRow { numbers });
+        files.push(CountedFile { file_id, changes, prose });
     }
-    let files = grown.into_iter().filter_map(|file_id| Some((file_id, changed.remove(&file_id)?)));
-    let files = files.map(|(file_id, numbers)| (file_id, LicenceChangesRow { numbers })).collect();
-    Ok(Counted { id, prose_keys, changed: total, files, counts })
+    Ok(Counted { prose_keys, changed: total, files })
 }
 
-/// Counts what the first notes of a project say, up to a number; none: there are none.
+/// What the first notes of a project say, up to a number, and whom that concerns; none: there are none.
 fn look(
     read: &impl Read,
     tenant_id: TenantId,
     project_id: ProjectId,
     last: u64,
-) -> Result<Option<Found>, Abort<Refusal>> {
+) -> Result<Option<Work>, Abort<Refusal>> {
     let noted = Noted::read(read, tenant_id, project_id, last)?;
     if noted.numbers.is_empty() {
         return Ok(None);
     }
     let project = get_project(read, tenant_id, project_id)?;
     let licences = active(read, tenant_id, project_id)?;
-    let counted = licences.iter().map(|licence| count(read, &project, &noted, licence));
-    let counted = counted.collect::<Result<_, Failure>>()?;
-    Ok(Some(Found { tenant_id, project_id, numbers: noted.numbers, counted }))
+    Ok(Some(Work { project, noted, licences }))
 }
 
-/// Writes down what was counted; a licence of whose prose too much has changed lapses.
-fn write(tx: &mut WriteTx<'_>, now: Timestamp, found: Found) -> Result<(), Failure> {
-    let Found { tenant_id, project_id, numbers, counted } = found;
-    numbers.iter().for_each(|number| tx.delete(&RECOUNTS, &(tenant_id, project_id, *number)));
-    for Counted { id, prose_keys, changed, files, counts } in counted {
-        let Some(mut licence) = get_licence(tx, tenant_id, project_id, id)? else { continue };
-        if licence.row.state != LicenceState::Active {
-            continue;
-        }
-        licence.row.prose_keys = prose_keys.unwrap_or(licence.row.prose_keys);
-        licence.row.prose_changed = changed;
-        tx.put(&LICENCES, &(tenant_id, project_id, id), &licence.row)?;
-        for (file_id, row) in files {
+/// Writes down what was counted of some files, if the licence still holds.
+fn write_files(tx: &mut WriteTx<'_>, licence: &Licence, files: Vec<CountedFile>) -> Result<(), Failure> {
+    let (tenant_id, id) = (licence.subject.tenant_id, licence.subject.id);
+    for CountedFile { file_id, changes, prose } in files {
+        if let Some(row) = changes {
             tx.put(&LICENCE_CHANGES, &(tenant_id, id, file_id), &row)?;
         }
-        for (file_id, prose) in counts {
-            tx.put(&LICENCE_COUNTS, &(tenant_id, id, file_id), &LicenceCountRow { prose })?;
-        }
-        if let Some(reason) = due_lapse(&licence.row, now) {
-            lapse(tx, now, &Actor::operator(tenant_id), licence, reason)?;
-        }
+        tx.put(&LICENCE_COUNTS, &(tenant_id, id, file_id), &LicenceCountRow { prose })?;
     }
     Ok(())
 }
 
+/// The licence as it is now, if it still holds.
+fn still_active(read: &impl Read, licence: &Licence) -> Result<Option<Licence>, Failure> {
+    let now = get_licence(read, licence.subject.tenant_id, licence.project_id, licence.subject.id)?;
+    Ok(now.filter(|licence| licence.row.state == LicenceState::Active))
+}
+
+/// Writes down what was counted for a licence; one of whose prose too much has changed lapses. What is counted of a file is
+/// the same however often it is done, so that the files come in as many transactions as they need, the licence in the last.
+async fn write_counted(context: &Context, licence: Licence, counted: Counted) -> Result<(), Abort<Refusal>> {
+    let Counted { prose_keys, changed, files } = counted;
+    let (mut some, mut keys) = (Vec::new(), 0);
+    for file in files {
+        keys += 1 + file.changes.as_ref().map_or(0, |row| row.numbers.len());
+        some.push(file);
+        if keys > WRITTEN_MAX {
+            let (licence, full) = (licence.clone(), std::mem::take(&mut some));
+            keys = 0;
+            freeing(context, move |tx, _| match still_active(tx, &licence)? {
+                Some(licence) => write_files(tx, &licence, full),
+                None => Ok(()),
+            })
+            .await?;
+        }
+    }
+    freeing(context, move |tx, now| {
+        let Some(mut licence) = still_active(tx, &licence)? else { return Ok(()) };
+        write_files(tx, &licence, some)?;
+        licence.row.prose_keys = prose_keys.unwrap_or(licence.row.prose_keys);
+        licence.row.prose_changed = changed;
+        let (tenant_id, id) = (licence.subject.tenant_id, licence.subject.id);
+        tx.put(&LICENCES, &(tenant_id, licence.project_id, id), &licence.row)?;
+        match due_lapse(&licence.row, now) {
+            Some(reason) => lapse(tx, now, &Actor::operator(tenant_id), licence, reason),
+            None => Ok(()),
+        }
+    })
+    .await
+}
+
+/// A transaction that goes on below the disk reserve: notes go by it, and nobody's licence grows.
+async fn freeing(
+    context: &Context,
+    work: impl FnOnce(&mut WriteTx<'_>, Timestamp) -> Result<(), Failure> + Send + 'static,
+) -> Result<(), Abort<Refusal>> {
+    let deadline = Instant::now() + WRITER_TIME;
+    context.store.write_freeing(deadline, move |tx, now| Ok::<_, Abort<Refusal>>(work(tx, now)?)).await
+}
+
+/// Counts for every licence of a project what its first notes say, up to a number, and does away with them. Whether there
+/// were any.
+async fn recount(
+    context: &Context,
+    tenant_id: TenantId,
+    project_id: ProjectId,
+    last: u64,
+) -> Result<bool, Abort<Refusal>> {
+    let work = context.in_turn(tenant_id, move |store| look(&store.read(), tenant_id, project_id, last));
+    let Some(Work { project, noted, licences }) = work.await? else { return Ok(false) };
+    let (project, noted) = (Arc::new(project), Arc::new(noted));
+    for licence in licences {
+        let (project, said, of) = (Arc::clone(&project), Arc::clone(&noted), licence.clone());
+        let counted = context.in_turn(tenant_id, move |store| Ok(count(&store.read(), &project, &said, &of)?));
+        write_counted(context, licence, counted.await?).await?;
+    }
+    freeing(context, move |tx, _| {
+        noted.numbers.iter().for_each(|number| tx.delete(&RECOUNTS, &(tenant_id, project_id, *number)));
+        Ok(())
+    })
+    .await?;
+    Ok(true)
+}
+
 /// Counts a project anew, as far as that is due, and ends what has to end: whoever relies on a licence does so first. What is
-/// noted goes, and nobody's licence grows: it goes on below the disk reserve. What is noted meanwhile is not waited for.
+/// noted meanwhile is not waited for.
 ///
 /// # Errors
 /// Only the store's, and that others keep it waiting.
@@ -217,15 +286,7 @@ pub async fn bring_up_to_date(
         // One at a time: what is counted is more than what was.
         let lock = context.locks.lock(project_id.0.as_u128()).await;
         let _alone = lock.map_err(|fault| Abort::Refused(fault.into()))?;
-        while let Some(found) =
-            context.in_turn(tenant_id, move |store| look(&store.read(), tenant_id, project_id, last)).await?
-        {
-            let deadline = Instant::now() + WRITER_TIME;
-            context
-                .store
-                .write_freeing(deadline, move |tx, now| Ok::<_, Abort<Refusal>>(write(tx, now, found)?))
-                .await?;
-        }
+        while recount(context, tenant_id, project_id, last).await? {}
     }
     let now = context.clock.now();
     let late: Vec<Licence> = active(&context.store.read(), tenant_id, project_id)?
@@ -235,34 +296,47 @@ pub async fn bring_up_to_date(
     if late.is_empty() {
         return Ok(());
     }
-    let deadline = Instant::now() + WRITER_TIME;
-    let ended = context.store.write_freeing(deadline, move |tx, now| {
+    freeing(context, move |tx, now| {
         for licence in &late {
             let Some(licence) = get_licence(tx, tenant_id, project_id, licence.subject.id)? else { continue };
             if let Some(reason) = due_lapse(&licence.row, now) {
                 lapse(tx, now, &Actor::operator(tenant_id), licence, reason)?;
             }
         }
-        Ok::<_, Abort<Refusal>>(())
-    });
-    ended.await
+        Ok(())
+    })
+    .await
 }
 
-/// Counts what is noted, at once.
+/// Counts what is noted, at once: projects take turns, so that one that cannot be counted keeps nobody's waiting.
 pub struct Recounting {
     context: Context,
+    /// The project that was counted last.
+    last: Mutex<Option<(TenantId, ProjectId)>>,
 }
 
 impl Recounting {
     /// Of the store that the context has.
     #[must_use]
     pub fn new(context: Context) -> Recounting {
-        Recounting { context }
+        Recounting { context, last: Mutex::default() }
+    }
+
+    /// The next project that has notes, in turn.
+    fn next(&self) -> Result<Option<(TenantId, ProjectId)>, Failure> {
+        let read = self.context.store.read();
+        let mut last = self.last.lock().unwrap_or_else(PoisonError::into_inner);
+        let behind = last.map(|(tenant_id, project_id)| (tenant_id, project_id, u64::MAX));
+        let mut found = read.scan(&RECOUNTS, behind.iter().fold(Scan::all().limit(1), Scan::after))?;
+        if found.is_empty() && behind.is_some() {
+            found = read.scan(&RECOUNTS, Scan::all().limit(1))?;
+        }
+        *last = found.first().map(|((tenant_id, project_id, _), _)| (*tenant_id, *project_id));
+        Ok(*last)
     }
 
     async fn run_slice(&self) -> Result<Progress, Failure> {
-        let first = self.context.store.read().scan(&RECOUNTS, Scan::all().limit(1))?;
-        let Some(((tenant_id, project_id, _), _)) = first.into_iter().next() else { return Ok(Progress::Rest) };
+        let Some((tenant_id, project_id)) = self.next()? else { return Ok(Progress::Rest) };
         match bring_up_to_date(&self.context, tenant_id, project_id).await {
             Ok(()) => Ok(Progress::More),
             Err(Abort::Failed(failure)) => Err(failure),

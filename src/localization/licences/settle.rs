@@ -61,13 +61,17 @@ pub fn settle(tx: &mut WriteTx<'_>, now: Timestamp, command: Settle) -> Result<S
         row.prose_changed = 0;
         let expires_at = expiry(decided_at);
         row.expires_at = Some(expires_at);
-        row.decided_seq = Some(audit::seq_at(tx, tenant_id, decided_at)?);
+        let decided_seq = audit::seq_at(tx, tenant_id, decided_at)?;
+        let is_late = decided_seq < audit::head_seq(tx, tenant_id)?;
+        row.decided_seq = Some(decided_seq);
         audit::record(tx, now, &actor, told("licence.activated", project_id, id, row))?;
         head.active = Some(id.into_bytes());
         tx.put(&LICENCE_EXPIRIES, &(expires_at, tenant_id, project_id, id), &LicenceMarkRow)?;
         tx.falls_due(LICENCE_EXPIRIES.spec().tag, expires_at);
         census::count_active(tx, tenant_id, project_id, 1)?;
-        census::note(tx, now, tenant_id, project_id, Change::Activated { licence_id: id.into_bytes() })?;
+        let licence_id = id.into_bytes();
+        let change = if is_late { Change::ActivatedLate { licence_id } } else { Change::Activated { licence_id } };
+        census::note(tx, now, tenant_id, project_id, change)?;
     } else {
         audit::record(tx, now, &actor, told("licence.refused", project_id, id, row))?;
     }

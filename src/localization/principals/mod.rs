@@ -28,7 +28,7 @@ pub use marks::former_email_mark;
 pub use marks::{MarkKey, email_mark, keep_mark_key, subject_mark};
 pub use model::{
     ACCOUNTS_MAX, ADDRESS_CHARS_MAX, AccountId, AccountStatus, DISPLAY_NAME_CHARS_MAX, LABEL_CHARS_MAX, MEMBERS_MAX,
-    Member, MemberId, MemberStatus, Person, ServiceAccount, Subject, is_address,
+    Member, MemberId, MemberStatus, Person, ServiceAccount, Subject, is_address, is_visible,
 };
 pub use tables::{
     ACCOUNTS, AccountRow, COUNTS, KEYS_OF_PRINCIPALS, KeyOfPrincipalRow, MEMBERS, MEMBERS_BY_EMAIL, MEMBERS_BY_SUBJECT,

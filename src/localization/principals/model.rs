@@ -2,8 +2,8 @@
 
 use bincode::{Decode, Encode};
 use icu_normalizer::ComposingNormalizerBorrowed;
-use icu_properties::CodePointMapData;
-use icu_properties::props::GeneralCategory;
+use icu_properties::props::{DefaultIgnorableCodePoint, GeneralCategory};
+use icu_properties::{CodePointMapData, CodePointSetData};
 use quintet_storage::{Timestamp, key_newtype};
 
 key_newtype!(
@@ -146,19 +146,25 @@ pub struct ServiceAccount {
 }
 
 /// Whether a character is one that people see: no white space, nothing that controls or formats, such as what turns the
-/// direction of writing round, and nothing that Unicode has not given a meaning.
-fn is_visible(character: char) -> bool {
-    !matches!(
-        CodePointMapData::<GeneralCategory>::new().get(character),
-        GeneralCategory::Control
-            | GeneralCategory::Format
-            | GeneralCategory::Unassigned
-            | GeneralCategory::PrivateUse
-            | GeneralCategory::Surrogate
-            | GeneralCategory::LineSeparator
-            | GeneralCategory::ParagraphSeparator
-            | GeneralCategory::SpaceSeparator
-    )
+/// direction of writing round, nothing that Unicode has not given a meaning, and nothing that is drawn as nothing (Unicode,
+/// Default_Ignorable_Code_Point; the empty pattern of Braille).
+#[must_use]
+pub fn is_visible(character: char) -> bool {
+    const EMPTY_BRAILLE: char = '\u{2800}';
+    let is_ignorable = CodePointSetData::new::<DefaultIgnorableCodePoint>().contains(character);
+    let is_nothing = is_ignorable || character == EMPTY_BRAILLE;
+    !is_nothing
+        && !matches!(
+            CodePointMapData::<GeneralCategory>::new().get(character),
+            GeneralCategory::Control
+                | GeneralCategory::Format
+                | GeneralCategory::Unassigned
+                | GeneralCategory::PrivateUse
+                | GeneralCategory::Surrogate
+                | GeneralCategory::LineSeparator
+                | GeneralCategory::ParagraphSeparator
+                | GeneralCategory::SpaceSeparator
+        )
 }
 
 /// Whether Unicode holds a character to be the same as one of ASCII, such as the Kelvin sign (NFC). Others do not: an address
@@ -238,6 +244,12 @@ mod tests {
             "a\u{feff}@b",
             "a@b\u{ad}",
             "a\u{e000}@b",
+            "a\u{fe0f}@b",
+            "a\u{34f}@b",
+            "a\u{3164}@b",
+            "a\u{115f}@b",
+            "a\u{180b}@b",
+            "a@b\u{2800}",
             "\u{212a}elvin@b",
             "a@\u{212a}elvin",
             "a\u{37e}b@c",

@@ -94,7 +94,8 @@ async fn export(mut call: Call) -> Answered {
         _ => (Format::Ndjson, NDJSON),
     };
     let (from, to) = (number(&mut call, &FROM)?.unwrap_or(1), number(&mut call, &TO)?);
-    let (context, tenant_id) = (call.context.clone(), call.caller.tenant_id());
+    let (context, caller) = (call.context.clone(), call.caller.clone());
+    let tenant_id = caller.tenant_id();
     let begun = context.aside(tenant_id, move |read| {
         demand(&call, read)?;
         // What is written meanwhile is no part of it.
@@ -104,7 +105,7 @@ async fn export(mut call: Call) -> Answered {
         Ok((first, export))
     });
     let (first, export) = begun.await.map_err(refusal_of)?;
-    let body = body_of(context, tenant_id, first, export, |_, export, read| Ok(export.next(read)?));
+    let body = body_of(context, caller, first, export, |_, export, read| Ok(export.next(read)?));
     Ok(Answer::stream(200, HeaderValue::from_static(media_type), body))
 }
 

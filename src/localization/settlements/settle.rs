@@ -47,11 +47,13 @@ pub async fn settle_decision(
     if reading.status == Status::Pending {
         return Ok(Settlement::NotYet);
     }
-    settle_by(context, &watch, in_time(reading, watch.expires_at), event_id).await
+    settle_by(context, &watch, in_time(reading, watch.expires_at, context.clock.now()), event_id).await
 }
 
-/// What a decision is that may have been taken too late: then nobody took it in time.
-fn in_time(reading: Reading, expires_at: Timestamp) -> Reading {
+/// What a decision is that may have been taken too late: then nobody took it in time. One that another system's clock says
+/// will be taken was taken now.
+fn in_time(reading: Reading, expires_at: Timestamp, now: Timestamp) -> Reading {
+    let reading = Reading { decided_at: reading.decided_at.map(|at| at.min(now)), ..reading };
     let is_late = reading.decided_at.is_some_and(|at| at > expires_at);
     match reading.status {
         Status::Approved | Status::Rejected | Status::ChangesRequested if is_late => {

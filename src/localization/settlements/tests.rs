@@ -22,6 +22,7 @@ use crate::decisions::{
     DecisionService, Decisions, Raise, Raised, Reading, Status, Subject, SubjectKind, Unavailable, is_known_event,
 };
 use crate::language::Locale;
+use crate::licences::Recounting;
 use crate::licences::testing::{
     ExpiredLicences, LICENCES, LapseReason, LicenceRow, LicenceState, RequestLicence, Requested, Sample, SetSwitch,
     bring_up_to_date, request_licence, set_switch, submit as submit_licence,
@@ -139,6 +140,10 @@ impl World {
     }
 
     async fn classify(&self, class: KeyClass) {
+        self.classify_some(&["a", "b", "c"], class).await;
+    }
+
+    async fn classify_some(&self, paths: &[&str], class: KeyClass) {
         let wish = |path: &str| KeyContext {
             path: path.into(),
             class: Some(class),
@@ -146,7 +151,7 @@ impl World {
             min_length: None,
             max_length: None,
         };
-        let wished = Arc::new(["a", "b", "c"].map(wish).to_vec());
+        let wished = Arc::new(paths.iter().map(|path| wish(path)).collect());
         let prepared = prepare_contexts(&self.context, TENANT, self.project_id, self.file_id, wished).await;
         let (prepared, _staged) = prepared.unwrap();
         self.write(move |tx, now| put_contexts(tx, now, &actor(TENANT), &prepared)).await.unwrap().unwrap();
@@ -375,11 +380,47 @@ async fn a_licence_counts_from_its_decision_on_whenever_that_is_read() {
 }
 
 #[tokio::test]
+async fn what_becomes_prose_behind_a_decision_makes_no_more_of_a_licence() {
+    let world = World::open().await;
+    world.upload(&["Text a", "Text b", "Text c", "Text d", "Text e"]).await;
+    world.classify_some(&["a", "b", "c"], KeyClass::Prose).await;
+    let id = world.requested_licence().await;
+    *world.fake.decided_at.lock().unwrap() = Some(world.bench.now());
+    world.advance(60).await;
+    world.classify_some(&["d", "e"], KeyClass::Prose).await;
+    world.fake.decide(&format!("d-{id}"), Status::Approved);
+    world.settle(id, SubjectKind::Licence, "e").await.unwrap();
+    bring_up_to_date(&world.context, TENANT, world.project_id).await.unwrap();
+    assert_eq!(world.licence_row(id).prose_keys, 3);
+    world.verify();
+}
+
+#[tokio::test]
+async fn what_is_not_there_any_more_keeps_no_count_from_others() {
+    let world = World::open().await;
+    world.classify(KeyClass::Prose).await;
+    let id = world.licence().await;
+    world.upload(&["Another a", "Text b", "Text c"]).await;
+    // A project that is counted first, and cannot be.
+    let gone = crate::spaces::ProjectId(Uuid::nil());
+    world.bench.run(move |tx, _| Ok(crate::census::count_active(tx, TENANT, gone, 1)?)).unwrap();
+    world
+        .bench
+        .run(move |tx, now| Ok(crate::census::note(tx, now, TENANT, gone, crate::census::Change::Classes)?))
+        .unwrap();
+    let job = Recounting::new(world.context.clone());
+    let slices = [job.slice().await.is_ok(), job.slice().await.is_ok()];
+    assert_eq!(slices, [false, true]);
+    assert_eq!(world.licence_row(id).lapse_reason, Some(LapseReason::Changed));
+}
+
+#[tokio::test]
 async fn what_is_decided_after_its_time_was_not_decided_in_time() {
     let world = World::open().await;
     let (id, licence) = (world.request().await, world.requested_licence().await);
     let late = world.bench.now().plus_seconds(168 * 3600 + 1);
     *world.fake.decided_at.lock().unwrap() = Some(late);
+    world.advance(168 * 3600 + 2).await;
     for (id, kind) in [(id, SubjectKind::ApprovalRequest), (licence, SubjectKind::Licence)] {
         world.fake.decide(&format!("d-{id}"), Status::Approved);
         world.settle(id, kind, &format!("e-{id}")).await.unwrap();
@@ -387,6 +428,12 @@ async fn what_is_decided_after_its_time_was_not_decided_in_time() {
     assert_eq!((world.status(id), world.state(1)), (RequestStatus::TimedOut, ReviewState::Draft));
     assert_eq!(world.licence_row(licence).state, LicenceState::Refused);
     world.verify();
+    // What another system's clock says will be was decided now.
+    let id = world.request().await;
+    *world.fake.decided_at.lock().unwrap() = Some(late.plus_seconds(100 * 365 * 86_400));
+    world.fake.decide(&format!("d-{id}"), Status::Approved);
+    world.settle(id, SubjectKind::ApprovalRequest, "early").await.unwrap();
+    assert_eq!((world.status(id), world.state(1)), (RequestStatus::Approved, ReviewState::Approved));
 }
 
 #[tokio::test]

@@ -131,9 +131,8 @@ fn permitted(
     let project = get_project(read, tenant_id, project_id)?;
     let locale = translation_locale(&body.locale);
     let tag = locale.as_ref().map_or("", |locale| locale.canonical());
-    if caller.demand(read, Wanted::InProject(project.place(), Action::Release)).is_err() {
-        caller.demand(read, Wanted::InLocale(project.place(), Action::Translate, tag))?;
-    }
+    let translating = Wanted::InLocale(project.place(), Action::Translate, tag);
+    caller.demand_any(read, &[Wanted::InProject(project.place(), Action::Release), translating])?;
     let Body { file_id, batch, drafted_before, keys, from_memory, .. } = body;
     demand_named(read, shelf, tenant_id, project_id, file_id, keys.iter().flatten().copied())?;
     Ok((project, Wish { file_id, locale: locale?, batch, drafted_before, keys, from_memory }))

@@ -1,15 +1,12 @@
-//! What a tenant does with its endpoints and its deliveries: each leaves an event in its audit chain. Addresses and secrets
-//! are not in it: nothing can be taken out of the chain, and an address may have a secret in itself.
+//! What a tenant does with its endpoints and its deliveries: each leaves an event in its audit chain.
 
-use http::Uri;
 use quintet_platform::deliveries::Delivery;
-use quintet_platform::egress::authority_of;
-use quintet_platform::json::Json;
 use quintet_platform::webhooks::{Endpoint, EndpointChange, EndpointKey, NewEndpoint, NotDone};
 use quintet_storage::{Abort, Timestamp, Uuid, WriteTx};
 
+use super::chain::{TEST, about, redelivered, standing};
 use super::room::{ENDPOINTS_MAX, WEBHOOKS};
-use crate::audit::{self, Actor, Event};
+use crate::audit::{self, Actor};
 use crate::refusal::Refusal;
 
 /// Why something was not done, as an answer.
@@ -19,7 +16,7 @@ fn refusal(not_done: NotDone) -> Refusal {
         NotDone::Inactive => Refusal::Conflict("the endpoint is inactive; enable it with PATCH {\"active\": true}"),
         NotDone::NotEnded => Refusal::Conflict("the delivery has not ended"),
         NotDone::Full(_) => Refusal::Conflict("the tenant has 20 webhook endpoints, which is the most"),
-        NotDone::Crowded(_) => Refusal::Conflict("more than 10,000 deliveries of the tenant wait"),
+        NotDone::Crowded(_) => Refusal::Conflict("10,000 deliveries wait for the endpoint"),
         NotDone::Of(_, what) => refusal(*what),
     }
 }
@@ -33,17 +30,6 @@ fn refused(abort: Abort<NotDone>) -> Abort<Refusal> {
 
 fn key_of(actor: &Actor, endpoint_id: Uuid) -> EndpointKey {
     EndpointKey { tenant_id: actor.tenant_id.0, endpoint_id }
-}
-
-fn about(action: &'static str, endpoint_id: Uuid) -> Event {
-    Event::about(action, "webhook_endpoint", endpoint_id)
-}
-
-/// What the chain is told of an endpoint as it stands.
-fn standing(endpoint: &Endpoint) -> [(&'static str, Json); 3] {
-    let host = endpoint.url.parse::<Uri>().ok().and_then(|uri| authority_of(&uri)).unwrap_or_default();
-    let events = endpoint.patterns.iter().map(|pattern| Json::from(pattern.as_str())).collect::<Vec<_>>();
-    [("host", host.into()), ("events", events.into()), ("active", Json::Bool(endpoint.disabled.is_none()))]
 }
 
 /// Makes an endpoint.
@@ -62,11 +48,6 @@ pub(super) fn create(
     Ok((endpoint_id, endpoint))
 }
 
-/// What the chain says when an endpoint was changed.
-pub(super) const UPDATE: &str = "webhook.update";
-/// What it says when an endpoint got a new secret, and nothing else.
-pub(super) const ROTATE: &str = "webhook.rotate_secret";
-
 /// Changes an endpoint, which is one of these actions; a new secret signs from the next attempt on. Enabled again, its health
 /// is counted anew.
 ///
@@ -80,8 +61,13 @@ pub(super) fn change(
     action: &'static str,
     change: EndpointChange,
 ) -> Result<Endpoint, Abort<Refusal>> {
-    let endpoint = WEBHOOKS.change(tx, now, key_of(actor, endpoint_id), change).map_err(refused)?;
-    audit::record(tx, now, actor, about(action, endpoint_id).with(standing(&endpoint)))?;
+    let key = key_of(actor, endpoint_id);
+    let (before, has_secret) = (WEBHOOKS.find(tx, key)?, change.secret.is_some());
+    let endpoint = WEBHOOKS.change(tx, now, key, change).map_err(refused)?;
+    // What changes nothing is told of nowhere.
+    if has_secret || before.as_ref() != Some(&endpoint) {
+        audit::record(tx, now, actor, about(action, endpoint_id).with(standing(&endpoint)))?;
+    }
     Ok(endpoint)
 }
 
@@ -111,8 +97,7 @@ pub(super) fn test(
     endpoint_id: Uuid,
 ) -> Result<Delivery, Abort<Refusal>> {
     let delivery = WEBHOOKS.test(tx, now, key_of(actor, endpoint_id)).map_err(refused)?;
-    WEBHOOKS.demand_room(tx, actor.tenant_id.0).map_err(refused)?;
-    audit::record(tx, now, actor, about("webhook.test", endpoint_id))?;
+    audit::record(tx, now, actor, about(TEST, endpoint_id))?;
     Ok(delivery)
 }
 
@@ -128,13 +113,6 @@ pub(super) fn redeliver(
 ) -> Result<Delivery, Abort<Refusal>> {
     let tenant_id = actor.tenant_id.0;
     let delivery = WEBHOOKS.redeliver(tx, now, tenant_id, id).map_err(refused)?;
-    WEBHOOKS.demand_room(tx, tenant_id).map_err(refused)?;
-    let event = Event {
-        action: "webhook.redeliver",
-        target_type: "webhook_delivery",
-        target_id: id.to_string(),
-        payload: Some(Json::object([("delivery_id", Json::from(delivery.id))])),
-    };
-    audit::record(tx, now, actor, event)?;
+    audit::record(tx, now, actor, redelivered(id, delivery.id))?;
     Ok(delivery)
 }

@@ -10,9 +10,10 @@
 //! - where nobody asks, it costs a look at one hot row;
 //! - an endpoint that is inactive gets nothing new; secrets are sealed, and shown once.
 //!
-//! Reading order: `events` (the catalogue), `tables`, `room` (what is of localization) · `tell`, `changes` (what happens is
+//! Reading order: `events` (the catalogue), `tables`, `chain` (what the audit chain is told), `room` (what is of localization) · `tell`, `changes` (what happens is
 //! told) · `manage` (the verbs, with their audit events) · `http` · `operator`. It lies below whoever has something to tell.
 
+mod chain;
 mod changes;
 mod events;
 pub mod http;

@@ -4,6 +4,7 @@ use quintet_platform::access::Service;
 use quintet_platform::ids::parse_uuid;
 use quintet_platform::webhooks::{Terms, Webhooks};
 
+use super::chain;
 use super::events::{DEGRADED_BIT, asked_by};
 use super::tables::{ENDPOINTS, SUBSCRIPTIONS};
 
@@ -23,6 +24,7 @@ pub const WEBHOOKS: Webhooks = Webhooks {
     degraded: DEGRADED_BIT,
     terms: |_, _| Ok(Terms { body_bytes_max: BODY_BYTES_MAX, kept_days: KEPT_DAYS }),
     shorten: |_, _| false,
+    record: chain::record,
     write_id: |id| id.to_string(),
     read_id: parse_uuid,
 };

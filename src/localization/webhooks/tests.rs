@@ -1,6 +1,10 @@
 //! Webhooks over a real store: what endpoints ask for, what they are told, and what is told of nothing.
 
-use quintet_platform::deliveries::{DeliveryRoom as _, Destination, counters, find as find_delivery};
+mod delivering;
+
+use quintet_platform::deliveries::{
+    Attempted, DeliveryRoom as _, Destination, Health, LastError, Settled, Verdict, counters, find as find_delivery,
+};
 use quintet_platform::json::{Json, Limits, parse};
 use quintet_platform::secrets::Secret;
 use quintet_platform::webhooks::{
@@ -9,7 +13,8 @@ use quintet_platform::webhooks::{
 use quintet_storage::seal::{self, KeyOwner};
 use quintet_storage::{Abort, Read as _, Scan, Uuid, WriteTx};
 
-use super::manage::{ROTATE, UPDATE, change, create, redeliver, remove, test};
+use super::chain::{ROTATE, UPDATE};
+use super::manage::{change, create, redeliver, remove, test};
 use super::room::{ENDPOINTS_MAX, WEBHOOKS};
 use super::tables::{ENDPOINTS, SUBSCRIPTIONS};
 use super::{Changed, Changes, Occasion, Place, Told, tell};
@@ -175,17 +180,56 @@ fn tests_and_repetitions_are_told_of_in_the_chain_and_bounded() {
     assert_eq!(actions(&bench), ["webhook.create", "webhook.test", "webhook.update"]);
     let on = EndpointChange { is_active: Some(true), ..EndpointChange::default() };
     bench.run(move |tx, now| change(tx, now, &actor(TENANT), id, UPDATE, on)).unwrap();
-    for _ in 0..100 {
-        bench
-            .run(move |tx, now| {
-                (0..100)
-                    .try_for_each(|_| WEBHOOKS.test(tx, now, key_of(id)).map(drop))
-                    .map_err(|_| Refusal::NotFound.into())
-            })
-            .unwrap();
+    for number in 0..100 {
+        // One waits already.
+        let count = 100 - usize::from(number == 0);
+        let tests = move |tx: &mut WriteTx<'_>, now| {
+            let all = (0..count).try_for_each(|_| WEBHOOKS.test(tx, now, key_of(id)).map(drop));
+            all.map_err(|_| Refusal::NotFound.into())
+        };
+        bench.run(tests).unwrap();
     }
     let crowded = bench.run(move |tx, now| test(tx, now, &actor(TENANT), id));
     assert!(matches!(crowded, Err(Refusal::Conflict(_))));
+    let other = made(&bench, &["*"], true).unwrap();
+    bench.run(move |tx, now| test(tx, now, &actor(TENANT), other)).unwrap();
+}
+
+/// What the operator does, and what is done by itself, is in the chain as what people do; what changes nothing is not.
+#[test]
+fn the_chain_has_all_that_is_done_and_nothing_else() {
+    let bench = bench();
+    let id = made(&bench, &["release"], false).unwrap();
+    let key = key_of(id);
+    let not = |_| Abort::Refused(Refusal::NotFound);
+    for _ in 0..2 {
+        bench.run(move |tx, now| WEBHOOKS.enable_for_operator(tx, now, key).map_err(not)).unwrap();
+    }
+    bench.run(move |tx, now| WEBHOOKS.test_for_operator(tx, now, key).map_err(not)).unwrap();
+    assert_eq!(actions(&bench), ["webhook.create", "webhook.update", "webhook.test"]);
+    let nothing = EndpointChange { is_active: Some(true), ..EndpointChange::default() };
+    bench.run(move |tx, now| change(tx, now, &actor(TENANT), id, UPDATE, nothing)).unwrap();
+    bench.run(move |tx, now| change(tx, now, &actor(TENANT), id, UPDATE, EndpointChange::default())).unwrap();
+    assert_eq!(actions(&bench).len(), 3, "nothing was changed");
+    bench
+        .run(move |tx, now| {
+            let mut before = Health::default();
+            (0..19).for_each(|_| before.died(now));
+            let mut after = before.clone();
+            after.died(now);
+            let outbox = WEBHOOKS.outbox(TENANT.0);
+            let delivery = find_delivery(tx, outbox, 1)?.unwrap();
+            let (attempted, health) = (Attempted::Failed(LastError::TimedOut), Some((id, &before, &after)));
+            let settled = Settled { outbox, delivery: &delivery, attempted, verdict: Verdict::Dead, health };
+            Ok(WEBHOOKS.settled(tx, now, &settled)?)
+        })
+        .unwrap();
+    let all = events_after(&bench.store.read(), TENANT, 0, 100).unwrap();
+    let told: Vec<(&str, &str)> = all.iter().map(|(_, row)| (row.action.as_str(), row.actor_kind.name())).collect();
+    let by_none = [("webhook.update", "system"), ("webhook.test", "system"), ("webhook.disable", "system")];
+    assert_eq!(told[1..], by_none);
+    assert_eq!(all[3].1.payload, r#"{"active":false,"events":["release"],"host":"example.com:443"}"#);
+    assert!(WEBHOOKS.subscribed(&bench.store.read(), TENANT.0).unwrap().is_empty());
 }
 
 #[test]

@@ -5,6 +5,7 @@ use quintet_storage::{Failure, Read};
 
 use super::rows::due;
 use super::tables::{AWAITED, OWED};
+use crate::due::is_put_or_parked;
 
 /// Everything that does: what is owed is awaited by whoever sent the message, and looked at when it says, and so the other
 /// way round.
@@ -14,7 +15,7 @@ pub(crate) fn verify(read: &impl Read, findings: &mut Vec<String>) -> Result<(),
         if !read.contains(&AWAITED, &(workspace, owed.sender, message, debtor))? {
             findings.push(format!("what {debtor:?} owes for {message:?} is awaited by nobody"));
         }
-        if !crate::due::is_put(read, owed.looked_at, due((workspace, debtor), message))? {
+        if !is_put_or_parked(read, workspace, (owed.looked_at, due((workspace, debtor), message)))? {
             findings.push(format!("what {debtor:?} owes for {message:?} is not looked at when it says"));
         }
         Ok(())

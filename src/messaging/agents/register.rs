@@ -135,7 +135,7 @@ fn refresh(
         let counts = workspaces::counts(tx, workspace.no)?;
         activate(tx, workspace, counts)?;
         mailbox.is_retired = false;
-        rooms::revive(tx, (workspace.no, no))?;
+        rooms::revive(tx, now, (workspace.no, no))?;
     }
     let agent = keep(tx, now, workspace, no, agent, mailbox, registration)?;
     Ok(Registered { no, agent, is_new: false, changed })

@@ -22,7 +22,7 @@ pub(crate) fn retire(tx: &mut WriteTx<'_>, now: Timestamp, key: AgentKey) -> Res
     mailbox.is_retired = true;
     mailboxes::put(tx, key, &mailbox)?;
     tx.tells(agents::RETIRED, packed(key), 0);
-    rooms::retire(tx, key)?;
+    rooms::retire(tx, now, key)?;
     let mut counts = workspaces::counts(tx, key.0)?;
     counts.active_agents = counts.active_agents.saturating_sub(1);
     workspaces::put_counts(tx, key.0, counts)?;

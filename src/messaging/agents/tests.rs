@@ -1,8 +1,10 @@
 //! Registering, retiring and being found, over a store under a rehearsal clock.
 
+use quintet_storage::Table;
+
 use super::*;
 use crate::identity::{Scope, Status, agents};
-use crate::model::{AgentKey, AgentNo};
+use crate::model::{AgentKey, AgentNo, FAMILY, Mark, WorkspaceNo};
 use crate::rooms;
 use crate::tagged::wearers;
 use crate::testing::{Bench, nobody};
@@ -132,7 +134,7 @@ fn what_earlier_versions_left_is_sound_and_goes() {
     let as_before = move |tx: &mut quintet_storage::WriteTx<'_>, now| {
         rooms::join(tx, host, "den")?;
         retire(tx, now, host)?;
-        rooms::revive(tx, host)?;
+        rooms::revive(tx, now, host)?;
         agents::mark(tx, host, "zone", "")?;
         Ok(agents::mark(tx, host, "skill", "rust")?)
     };
@@ -150,4 +152,74 @@ fn what_earlier_versions_left_is_sound_and_goes() {
     bench.wearer("host", &["skill=go"]);
     assert_eq!(found(&bench), (vec![host.1], vec![host.1]), "and not by what it wore then");
     assert_sound(&bench);
+}
+
+/// An agent of `bench` in so many rooms, of which the last one by name is `z`.
+fn in_rooms(bench: &Bench, name: &str, count: usize) -> AgentKey {
+    let agent = bench.agent(name);
+    bench
+        .run(move |tx, _| {
+            (1..count).try_for_each(|number| rooms::join(tx, agent, &format!("r{number:03}")))?;
+            rooms::join(tx, agent, "z")
+        })
+        .unwrap();
+    agent
+}
+
+/// Who is in the last of the rooms, retired or not.
+fn in_z(bench: &Bench) -> Vec<AgentNo> {
+    rooms::find(&bench.context.store.read(), bench.workspace.no, "z").unwrap().unwrap_or_default()
+}
+
+/// What is in the way of everybody is short: of a thousand rooms some are done at once, and the others later, of which
+/// nobody notices anything.
+#[tokio::test]
+async fn who_retires_or_comes_back_is_in_his_rooms_or_not_at_once() {
+    let bench = Bench::new();
+    let (ann, ben) = (in_rooms(&bench, "ann", 220), bench.agent("ben"));
+    let to_z = async || {
+        let body = serde_json::json!({"to": ["room:z"], "text": "x"});
+        let (status, sent) = bench.call_as("ben", "POST", "/v1/messages", body).await;
+        assert_eq!(status, 202, "{sent}");
+        sent["delivery_count"].as_u64().unwrap()
+    };
+    let members = async || {
+        let (_, answer) = bench.call_as("ben", "GET", "/v1/rooms", serde_json::Value::Null).await;
+        let all = answer["rooms"].as_array().unwrap().iter();
+        all.map(|room| room["members"].as_u64().unwrap()).collect::<Vec<_>>()
+    };
+    assert_eq!((to_z().await, in_z(&bench)), (1, vec![ann.1]));
+    bench.run(move |tx, now| Ok(retire(tx, now, ann)?)).unwrap();
+    assert_eq!((to_z().await, members().await), (0, vec![0; 220]), "before the lists know");
+    assert_sound(&bench);
+    // Back again before all was done, and the other way round.
+    assert_eq!(bench.agent("ann"), ann);
+    assert_eq!((to_z().await, members().await), (1, vec![1; 220]));
+    bench.run(move |tx, now| Ok(retire(tx, now, ann)?)).unwrap();
+    assert_sound(&bench);
+    bench.advance(1).await;
+    assert_eq!((to_z().await, in_z(&bench)), (0, vec![]), "sends walk nobody who is retired");
+    assert_sound(&bench);
+    assert_eq!(bench.agent("ann"), ann);
+    assert_eq!((to_z().await, members().await), (1, vec![1; 220]));
+    // Who leaves a room that he is not in the list of yet is not put there.
+    assert_eq!(bench.call_as("ann", "POST", "/v1/rooms/z/leave", serde_json::Value::Null).await.0, 200);
+    assert_eq!(bench.call_as("ann", "POST", "/v1/rooms/a/join", serde_json::Value::Null).await.0, 200);
+    assert_eq!(to_z().await, 0);
+    bench.advance(1).await;
+    assert_eq!((to_z().await, in_z(&bench)), (0, vec![]));
+    bench.run(move |tx, _| rooms::join(tx, ben, "z")).unwrap();
+    assert_sound(&bench);
+}
+
+/// No more than the first rooms are looked at by whoever retires: one that cannot be read is not in his way.
+#[tokio::test]
+async fn who_retires_need_not_wait_for_all_of_his_rooms() {
+    const BROKEN: Table<(WorkspaceNo, String), Mark> = Table::new(0x0530, FAMILY, "messaging_rooms");
+    let bench = Bench::new();
+    let ann = in_rooms(&bench, "ann", 60);
+    bench.run(move |tx, _| Ok(tx.put(&BROKEN, &(ann.0, "z".to_owned()), &Mark)?)).unwrap();
+    for path in ["/v1/agents/ann/retire", "/v1/agents/register"] {
+        assert_eq!(bench.call_as("ann", "POST", path, serde_json::Value::Null).await.0, 200, "{path}");
+    }
 }

@@ -3,19 +3,22 @@
 //! | tag | table | key | what |
 //! |---|---|---|---|
 //! | 0x053C | verdicts | workspace, message, verdict | what a recipient found; its own words are sealed |
+//! | 0x0585 | verdict lists | workspace, message | which verdicts a message has, and whose |
 
 use bincode::{Decode, Encode};
 use quintet_storage::seal::Sealed;
 use quintet_storage::{Row, Table, TableSpec, Timestamp, Uuid};
 
 use crate::identity::Attestation;
-use crate::model::{FAMILY, MessageId, WorkspaceNo};
+use crate::model::{FAMILY, MessageId, MessageKey, WorkspaceNo};
 
 pub(super) const VERDICTS: Table<(WorkspaceNo, MessageId, Uuid), VerdictRow> =
     Table::new(0x053C, FAMILY, "messaging_verdicts");
+/// A message whose verdicts are all of an earlier version has none: see [`listed`](super::verdicts::listed).
+pub(super) const LISTS: Table<MessageKey, ListRow> = Table::new(0x0585, FAMILY, "messaging_verdict_lists");
 
 /// The tables of this folder.
-pub(crate) const TABLES: &[TableSpec] = &[VERDICTS.spec()];
+pub(crate) const TABLES: &[TableSpec] = &[VERDICTS.spec(), LISTS.spec()];
 
 /// How it ended.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Encode, Decode)]
@@ -58,6 +61,20 @@ pub(super) struct VerdictRow {
     pub(super) observed: Sealed,
 }
 impl Row for VerdictRow {}
+
+/// The verdicts of a message, the oldest first.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Encode, Decode)]
+pub(super) struct ListRow(pub(super) Vec<Given>);
+impl Row for ListRow {}
+
+/// A verdict that was given.
+#[derive(Clone, Debug, PartialEq, Eq, Encode, Decode)]
+pub(super) struct Given {
+    /// By whom: agents keep their names.
+    pub(super) runner: String,
+    /// Its id.
+    pub(super) id: [u8; 16],
+}
 
 /// What a recipient saw, in its own words.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Encode, Decode)]

@@ -1,12 +1,15 @@
 //! Claims as callers see them.
 
 use quintet_platform::ids::ulid;
+use quintet_storage::{Read as _, Scan, Table, Uuid, WriteTx};
 use serde_json::{Value, json};
 
+use super::tables::{LISTS, ListRow, VERDICTS};
 use crate::identity::Scope;
 use crate::mail::messages::encode;
 use crate::mail::model::Contents;
 use crate::mail::post::Said;
+use crate::model::{FAMILY, Mark, MessageId, WorkspaceNo};
 use crate::rooms::join;
 use crate::testing::{Bench, assert_refused};
 
@@ -104,8 +107,120 @@ async fn who_may_not_judge_and_what_cannot_be_judged() {
         (404, "not_found"),
         "claim",
     );
-    for number in 0..100 {
-        assert_eq!(bench.call_as("ben", "POST", &verdict, good.clone()).await.0, 201, "{number}");
+}
+
+/// One recipient takes no room from others, however often it judges.
+#[tokio::test]
+async fn each_recipient_has_room_for_its_verdicts() {
+    let mut bench = Bench::new();
+    bench.set(|workspace| workspace.limits = vec![(crate::limits::ACTIVE_AGENTS.code, None)]);
+    let names: Vec<String> = (0..101).map(|number| format!("a{number:03}")).collect();
+    for name in names.iter().chain(&["ann".to_owned()]) {
+        bench.agent(name);
     }
-    assert_refused(&bench.call_as("ben", "POST", &verdict, good).await, (409, "limit_reached"), "verdicts");
+    let to: Vec<&str> = names.iter().map(String::as_str).collect();
+    let posted = bench.post("ann", &to, "x", |letter| {
+        letter.has_claim = true;
+        letter.said = Said::Here(encode(&Contents { claim: Some(CLAIM.to_owned()), ..Contents::default() }).unwrap());
+    });
+    let path = format!("/v1/messages/{}/claim", ulid(posted.message.0));
+    let verdict = format!("{path}/verdict");
+    let judge = async |name: &str, note: String| {
+        bench.call_as(name, "POST", &verdict, json!({"result": "error", "env_note": note})).await
+    };
+    let view = async || {
+        let (_, view) = bench.call_as("ann", "GET", &path, NONE).await;
+        let all = view["verdicts"].as_array().unwrap().iter();
+        all.map(|row| format!("{} {}", row["runner"], row["env_note"]).replace('"', "")).collect::<Vec<_>>()
+    };
+    for number in 0..101 {
+        assert_eq!(judge(&names[0], number.to_string()).await.0, 201);
+    }
+    let newest: Vec<String> = (97..101).map(|number| format!("a000 {number}")).collect();
+    assert_eq!(view().await, newest, "the newest four");
+    for name in &names[1..97] {
+        assert_eq!(judge(name, "x".to_owned()).await.0, 201);
+    }
+    let all = view().await;
+    assert_eq!((all.len(), &all[..4], all[4].as_str()), (100, &newest[..], "a001 x"));
+    // There is no more room: whoever has given more than one makes it, the oldest first.
+    for name in &names[97..100] {
+        assert_eq!(judge(name, "y".to_owned()).await.0, 201);
+    }
+    let all = view().await;
+    assert_eq!((all.len(), all[0].as_str(), all[1].as_str()), (100, "a000 100", "a001 x"));
+    assert_refused(&judge(&names[100], "z".to_owned()).await, (409, "limit_reached"), "verdicts");
+    // Whoever is among them can change its mind.
+    assert_eq!(judge(&names[1], "again".to_owned()).await.0, 201);
+    assert_eq!((view().await.len(), view().await.last().unwrap().as_str()), (100, "a001 again"));
+    assert_eq!(crate::verify(&bench.context.store.read()).unwrap(), [""; 0]);
+}
+
+/// A sender can be a recipient, too, and says what it found; that proves nothing. What it has refuted itself is.
+#[tokio::test]
+async fn nobody_verifies_his_own_claim() {
+    let bench = bench_of_three();
+    let posted = bench.post("ann", &["ann", "ben"], "x", |letter| {
+        letter.has_claim = true;
+        letter.said = Said::Here(encode(&Contents { claim: Some(CLAIM.to_owned()), ..Contents::default() }).unwrap());
+    });
+    let path = format!("/v1/messages/{}/claim", ulid(posted.message.0));
+    for (name, result, is_verified) in
+        [("ann", "verified", false), ("ben", "error", false), ("ben", "verified", true), ("ann", "refuted", false)]
+    {
+        let body = json!({"result": result});
+        assert_eq!(bench.call_as(name, "POST", &format!("{path}/verdict"), body).await.0, 201, "{name}");
+        let (_, view) = bench.call_as("ben", "GET", &path, NONE).await;
+        assert_eq!((&view["verified"], &view["note"]), (&json!(is_verified), &NONE), "{name}: {result}");
+    }
+}
+
+/// What is in the way of everybody is short: whoever gives a verdict reads none of the others, which may be long. One that
+/// cannot be read is in nobody's way.
+#[tokio::test]
+async fn verdicts_are_listed_and_not_read() {
+    const BROKEN: Table<(WorkspaceNo, MessageId, Uuid), Mark> = Table::new(0x053C, FAMILY, "messaging_verdicts");
+    let bench = bench_of_three();
+    let path = claim(&bench, Some(CLAIM), None);
+    let verdict = format!("{path}/verdict");
+    let judge = async |result: &str| bench.call_as("ben", "POST", &verdict, json!({"result": result})).await.0;
+    assert_eq!(judge("error").await, 201);
+    let first = bench.context.store.read().scan(&VERDICTS, Scan::all()).unwrap()[0].0;
+    bench.run(move |tx, _| Ok(tx.put(&BROKEN, &first, &Mark)?)).unwrap();
+    assert_eq!(bench.call_as("ben", "GET", &path, NONE).await.0, 500);
+    assert_eq!(judge("refuted").await, 201);
+}
+
+/// Verdicts of an earlier version are looked through when another is given, before the transaction and once.
+#[tokio::test]
+async fn verdicts_that_were_not_listed_are_listed_once() {
+    let bench = bench_of_three();
+    let path = claim(&bench, Some(CLAIM), None);
+    let verdict = format!("{path}/verdict");
+    let judge = async |result: &str| bench.call_as("ben", "POST", &verdict, json!({"result": result})).await.0;
+    assert_eq!(judge("error").await, 201);
+    let message = bench.context.store.read().scan(&LISTS, Scan::all()).unwrap()[0].0;
+    let unlist = move |tx: &mut WriteTx<'_>, _| {
+        tx.delete(&LISTS, &message);
+        Ok(())
+    };
+    bench.run(unlist).unwrap();
+    let found = || crate::verify(&bench.context.store.read()).unwrap().join("\n");
+    assert_eq!((found(), judge("refuted").await), (String::new(), 201));
+    let (_, view) = bench.call_as("ann", "GET", &path, NONE).await;
+    assert_eq!((view["verdicts"].as_array().unwrap().len(), found()), (2, String::new()));
+    let halve = move |tx: &mut WriteTx<'_>, _| {
+        let ListRow(mut all) = tx.get(&LISTS, &message)?.unwrap_or_default();
+        all.truncate(1);
+        Ok(tx.put(&LISTS, &message, &ListRow(all))?)
+    };
+    bench.run(halve).unwrap();
+    assert!(found().contains("does not list its verdict"), "{}", found());
+    let other = move |tx: &mut WriteTx<'_>, _| {
+        let ListRow(mut all) = tx.get(&LISTS, &message)?.unwrap_or_default();
+        all.iter_mut().for_each(|given| given.runner = "cid".to_owned());
+        Ok(tx.put(&LISTS, &message, &ListRow(all))?)
+    };
+    bench.run(other).unwrap();
+    assert!(found().contains("has no verdict of cid that it lists"), "{}", found());
 }

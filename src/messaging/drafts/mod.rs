@@ -1,6 +1,7 @@
 //! Drafts: messages that an agent keeps until it sends them. Nobody else sees them, and nobody is looked up before.
 //!
-//! Invariants: a draft that was sent is gone, in the same transaction; what one says is sealed for the tenant.
+//! Invariants: a draft that was sent is gone, in the same transaction; what one says is sealed for the
+//! tenant; whoever makes or removes one counts it, so that nobody need look at others: they may be long.
 //!
 //! Reading order: `model`, `tables` · `rows` (reading and keeping) · `verify` · `http`.
 

@@ -13,7 +13,7 @@ key_newtype!(
 pub(super) type DraftKey = (WorkspaceNo, AgentNo, DraftId);
 
 /// An agent has so many drafts at most.
-pub(super) const DRAFTS_MAX: usize = 500;
+pub(super) const DRAFTS_MAX: u32 = 500;
 
 /// The recipients of a draft have so many bytes together at most.
 pub(super) const RECIPIENTS_BYTES_MAX: usize = 64 << 10;

@@ -4,7 +4,7 @@ use quintet_storage::seal::{self, Erased, KeyOwner};
 use quintet_storage::{Abort, Failure, Read, Scan, WriteTx};
 
 use super::model::{DRAFTS_MAX, Draft, DraftId, DraftKey};
-use super::tables::{DRAFTS, DraftRow, TEXTS, TextRow};
+use super::tables::{COUNTS, CountRow, DRAFTS, DraftRow, TEXTS, TextRow};
 use crate::identity::Workspace;
 use crate::model::AgentKey;
 use crate::refusal::Refusal;
@@ -56,13 +56,51 @@ pub(super) fn list(
     }
 }
 
-/// Whether an agent may have one more.
+/// How many drafts an agent has; `None`: no row says so yet, for they are all of an earlier version. They stay as many
+/// until there is one, for whoever makes or removes a draft puts it.
+pub(super) fn counted(read: &impl Read, agent: AgentKey) -> Result<Option<u32>, Failure> {
+    if let Some(CountRow(count)) = read.get(&COUNTS, &agent)? {
+        return Ok(Some(count));
+    }
+    let is_any = !read.scan(&DRAFTS, Scan::prefix(&(agent.0, agent.1)).limit(1))?.is_empty();
+    Ok(if is_any { None } else { Some(0) })
+}
+
+/// The same where no row says so: they are read one by one, each of which may be long, and so before the transaction.
+pub(super) fn count(read: &impl Read, agent: AgentKey) -> Result<u32, Failure> {
+    let (mut count, mut after) = (0, None);
+    loop {
+        let scan = Scan::prefix(&(agent.0, agent.1)).limit(1);
+        let scan = after.iter().fold(scan, |scan, after| scan.after(&(agent.0, agent.1, *after)));
+        let Some(((_, _, id), _)) = read.scan(&DRAFTS, scan)?.pop() else { return Ok(count) };
+        (count, after) = (count + 1, Some(id));
+    }
+}
+
+/// Whether an agent that has so many may have one more.
 ///
 /// # Errors
 /// It may not.
-pub(super) fn check_room(read: &impl Read, agent: AgentKey) -> Result<(), Abort<Refusal>> {
-    let held = read.scan(&DRAFTS, Scan::prefix(&(agent.0, agent.1)).limit(DRAFTS_MAX))?.len();
-    if held < DRAFTS_MAX { Ok(()) } else { Err(Refusal::LimitReached("drafts", DRAFTS_MAX as u64).into()) }
+pub(super) fn check_room(held: u32) -> Result<(), Refusal> {
+    if held < DRAFTS_MAX { Ok(()) } else { Err(Refusal::LimitReached("drafts", DRAFTS_MAX.into())) }
+}
+
+/// Keeps a new draft. `held`: how many the agent had before the transaction, which counts where no row says so.
+///
+/// # Errors
+/// It has as many as it may.
+pub(super) fn put_new(
+    tx: &mut WriteTx<'_>,
+    workspace: &Workspace,
+    key: DraftKey,
+    draft: &Draft,
+    (text, held): (&str, u32),
+) -> Result<(), Abort<Refusal>> {
+    let agent = (key.0, key.1);
+    let held = counted(tx, agent)?.unwrap_or(held);
+    check_room(held)?;
+    tx.put(&COUNTS, &agent, &CountRow(held + 1))?;
+    Ok(put(tx, workspace, key, draft, Some(text))?)
 }
 
 /// Keeps a draft; its text where it has changed.
@@ -84,8 +122,15 @@ pub(super) fn put(
     tx.put(&DRAFTS, &key, &DraftRow::of(draft))
 }
 
-/// Deletes a draft.
-pub(super) fn remove(tx: &mut WriteTx<'_>, key: DraftKey) {
+/// Deletes a draft, if it is there. `held`: as [`put_new`].
+pub(super) fn remove(tx: &mut WriteTx<'_>, key: DraftKey, held: u32) -> Result<(), Failure> {
+    if !tx.contains(&DRAFTS, &key)? {
+        return Ok(());
+    }
+    let agent = (key.0, key.1);
+    let held = counted(tx, agent)?.unwrap_or(held);
+    tx.put(&COUNTS, &agent, &CountRow(held.saturating_sub(1)))?;
     tx.delete(&DRAFTS, &key);
     tx.delete(&TEXTS, &key);
+    Ok(())
 }

@@ -1,10 +1,12 @@
 //! Drafts over the whole way.
 
-use quintet_storage::{Read, Scan, WriteTx};
+use quintet_storage::{Read, Scan, Table, WriteTx};
 use serde_json::{Value, json};
 
-use super::tables::{DRAFTS, TEXTS};
+use super::model::{DRAFTS_MAX, DraftKey};
+use super::tables::{COUNTS, CountRow, DRAFTS, TEXTS};
 use crate::identity::Scope;
+use crate::model::{AgentKey, FAMILY, Mark};
 use crate::testing::{Bench, assert_refused};
 use crate::words::sealed::tests::sealed_text;
 
@@ -191,4 +193,86 @@ async fn a_key_that_only_reads_sees_no_draft() {
             assert_refused(&answer, (403, "permission_denied"), "scope");
         }
     }
+}
+
+/// As many drafts of an agent as there may be.
+async fn full(bench: &Bench) -> AgentKey {
+    let agent = bench.agent("alice");
+    for _ in 0..DRAFTS_MAX {
+        created(bench, json!({"to": ["alice"], "text": "x"})).await;
+    }
+    agent
+}
+
+/// What is in the way of everybody is short: whether there is room for one more is asked of a row that counts, and what
+/// others say is read by nobody. One that cannot be read is in nobody's way.
+#[tokio::test(flavor = "multi_thread")]
+async fn drafts_are_counted_and_not_read() {
+    const BROKEN: Table<DraftKey, Mark> = Table::new(0x0540, FAMILY, "messaging_drafts");
+    let bench = Bench::new();
+    bench.agent("alice");
+    let first = created(&bench, json!({"to": ["alice"], "text": "x"})).await;
+    let second = created(&bench, json!({"to": ["alice"], "text": "x"})).await;
+    let agent = bench.named("alice");
+    let all = bench.context.store.read().scan(&DRAFTS, Scan::prefix(&(agent.0, agent.1))).unwrap();
+    let broken = all[0].0;
+    bench.run(move |tx, _| Ok(tx.put(&BROKEN, &broken, &Mark)?)).unwrap();
+    assert_eq!(bench.call_as("alice", "GET", &path(&first), Value::Null).await.0, 500);
+    created(&bench, json!({"to": ["alice"], "text": "y"})).await;
+    assert_eq!(bench.call_as("alice", "DELETE", &path(&second), Value::Null).await.0, 204);
+    let count = bench.context.store.read().get(&COUNTS, &agent).unwrap();
+    assert_eq!(count, Some(CountRow(2)));
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn an_agent_has_five_hundred_and_no_more() {
+    let bench = Bench::new();
+    let agent = full(&bench).await;
+    let one = json!({"to": ["alice"], "text": "x"});
+    let refused = bench.call_as("alice", "POST", "/v1/drafts", one.clone()).await;
+    assert_refused(&refused, (409, "limit_reached"), "500");
+    assert_eq!(refused.1["limit"], "drafts");
+    let (_, listed) = bench.call_as("alice", "GET", "/v1/drafts", Value::Null).await;
+    let draft = listed["drafts"][0].clone();
+    for _ in 0..2 {
+        assert_eq!(bench.call_as("alice", "DELETE", &path(&draft), Value::Null).await.0, 204, "it counts once");
+    }
+    created(&bench, one.clone()).await;
+    let draft = &listed["drafts"][1];
+    assert_eq!(bench.call_as("alice", "POST", &format!("{}/send", path(draft)), Value::Null).await.0, 202);
+    created(&bench, one.clone()).await;
+    assert_refused(&bench.call_as("alice", "POST", "/v1/drafts", one).await, (409, "limit_reached"), "500");
+    assert_eq!(bench.context.store.read().get(&COUNTS, &agent).unwrap(), Some(CountRow(DRAFTS_MAX)));
+    assert_eq!(crate::verify(&bench.context.store.read()).unwrap(), [""; 0]);
+}
+
+/// Drafts of an earlier version are counted when one is made, sent or deleted for the first time.
+#[tokio::test(flavor = "multi_thread")]
+async fn drafts_that_were_not_counted_are_counted_once() {
+    let bench = Bench::new();
+    let agent = full(&bench).await;
+    let uncounted = || {
+        let uncount = move |tx: &mut WriteTx<'_>, _| {
+            tx.delete(&COUNTS, &agent);
+            Ok(())
+        };
+        bench.run(uncount).unwrap();
+        assert_eq!(crate::verify(&bench.context.store.read()).unwrap(), [""; 0]);
+    };
+    let counted = || bench.context.store.read().get(&COUNTS, &agent).unwrap();
+    let one = json!({"to": ["alice"], "text": "x"});
+    uncounted();
+    assert_refused(&bench.call_as("alice", "POST", "/v1/drafts", one.clone()).await, (409, "limit_reached"), "500");
+    let (_, listed) = bench.call_as("alice", "GET", "/v1/drafts", Value::Null).await;
+    assert_eq!(bench.call_as("alice", "DELETE", &path(&listed["drafts"][0]), Value::Null).await.0, 204);
+    assert_eq!(counted(), Some(CountRow(DRAFTS_MAX - 1)));
+    uncounted();
+    let send = format!("{}/send", path(&listed["drafts"][1]));
+    assert_eq!(bench.call_as("alice", "POST", &send, Value::Null).await.0, 202);
+    assert_eq!(counted(), Some(CountRow(DRAFTS_MAX - 2)));
+    uncounted();
+    created(&bench, one).await;
+    assert_eq!(counted(), Some(CountRow(DRAFTS_MAX - 1)));
+    bench.run(move |tx, _| Ok(tx.put(&COUNTS, &agent, &CountRow(7))?)).unwrap();
+    assert!(crate::verify(&bench.context.store.read()).unwrap().join("\n").contains("499 drafts, and counts 7"));
 }

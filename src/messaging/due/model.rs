@@ -23,6 +23,10 @@ pub(crate) enum Due {
     KeyUrl(u128),
     /// What a workspace used on a day is forgotten.
     Usage((WorkspaceNo, u32)),
+    /// A suspended workspace may be active again, and has parked what fell due meanwhile.
+    Parked(WorkspaceNo),
+    /// An agent that has retired or come back is not in the lists of all of its rooms as it should be.
+    Rooms(AgentKey),
 }
 
 /// The first byte of each kind; they are stored.
@@ -34,6 +38,8 @@ const REMIND: u8 = 4;
 const INVITE: u8 = 5;
 const KEY_URL: u8 = 6;
 const USAGE: u8 = 7;
+const PARKED: u8 = 24;
+const ROOMS: u8 = 25;
 
 impl Due {
     /// None stands before it.
@@ -51,6 +57,8 @@ impl Key for Due {
             Due::Invite(invite) => Key::encode(&(INVITE, *invite), out),
             Due::KeyUrl(url) => Key::encode(&(KEY_URL, *url), out),
             Due::Usage(day) => Key::encode(&(USAGE, *day), out),
+            Due::Parked(workspace) => Key::encode(&(PARKED, *workspace), out),
+            Due::Rooms(agent) => Key::encode(&(ROOMS, *agent), out),
         }
     }
 
@@ -64,6 +72,8 @@ impl Key for Due {
             INVITE => Due::Invite(Key::decode(input)?),
             KEY_URL => Due::KeyUrl(Key::decode(input)?),
             USAGE => Due::Usage(Key::decode(input)?),
+            PARKED => Due::Parked(Key::decode(input)?),
+            ROOMS => Due::Rooms(Key::decode(input)?),
             kind => return Err(Failure::Damaged(format!("nothing falls due that has kind {kind}"))),
         })
     }
@@ -76,26 +86,29 @@ mod tests {
     use super::*;
     use crate::model::ThreadId;
 
-    fn examples() -> Vec<Due> {
+    /// One of each kind, with the byte that it is stored by.
+    fn examples() -> Vec<(u8, Due)> {
         let (workspace, agent) = (WorkspaceNo(1), AgentNo(2));
         vec![
-            Due::Release((workspace, agent)),
-            Due::Resume((workspace, ThreadId(Uuid::from_u128(4)))),
-            Due::Idle((workspace, agent)),
-            Due::Nag((workspace, agent, MessageId(Uuid::from_u128(3)))),
-            Due::Remind((workspace, agent, 5)),
-            Due::Invite(6),
-            Due::KeyUrl(7),
-            Due::Usage((workspace, 8)),
+            (0, Due::Release((workspace, agent))),
+            (1, Due::Resume((workspace, ThreadId(Uuid::from_u128(4))))),
+            (2, Due::Idle((workspace, agent))),
+            (3, Due::Nag((workspace, agent, MessageId(Uuid::from_u128(3))))),
+            (4, Due::Remind((workspace, agent, 5))),
+            (5, Due::Invite(6)),
+            (6, Due::KeyUrl(7)),
+            (7, Due::Usage((workspace, 8))),
+            (24, Due::Parked(workspace)),
+            (25, Due::Rooms((workspace, agent))),
         ]
     }
 
     #[test]
     fn every_kind_is_stored_and_read_back_with_all_it_needs() {
-        for (number, due) in examples().into_iter().enumerate() {
+        for (byte, due) in examples() {
             let mut bytes = Vec::new();
             Key::encode(&due, &mut bytes);
-            assert_eq!(usize::from(bytes[0]), number, "what is stored stays what it is");
+            assert_eq!(bytes[0], byte, "what is stored stays what it is");
             let mut input = bytes.as_slice();
             assert_eq!((<Due as Key>::decode(&mut input), input), (Ok(due), [].as_slice()));
             assert!(Due::FIRST < due);

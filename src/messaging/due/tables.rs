@@ -1,19 +1,21 @@
-//! The table of what falls due, and all that is done with it.
+//! The table of what falls due, and all that is done with it; that of what is parked.
 //!
 //! | tag | table | key | what |
 //! |---|---|---|---|
 //! | 0x0510 | due | instant, kind, whose | what is done by the clock; the key says everything |
+//! | 0x0586 | parked | workspace, instant, kind, whose | what fell due while its workspace was suspended |
 
 use quintet_platform::verify;
 use quintet_storage::{Failure, Read, Scan, Table, TableSpec, Timestamp, WriteTx};
 
 use super::model::Due;
-use crate::model::{FAMILY, Mark};
+use crate::model::{FAMILY, Mark, WorkspaceNo};
 
 const DUE: Table<(Timestamp, Due), Mark> = Table::new(0x0510, FAMILY, "messaging_due");
+pub(super) const PARKED: Table<(WorkspaceNo, Timestamp, Due), Mark> = Table::new(0x0586, FAMILY, "messaging_parked");
 
 /// The tables of this folder.
-pub(crate) const TABLES: &[TableSpec] = &[DUE.spec()];
+pub(crate) const TABLES: &[TableSpec] = &[DUE.spec(), PARKED.spec()];
 
 /// What the store calls this table where it tells that something falls due.
 pub(crate) const AGENDA: u16 = DUE.spec().tag;

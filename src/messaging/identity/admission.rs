@@ -23,6 +23,8 @@ pub struct Caller {
     pub(crate) key: Key,
     /// As which agent, if as one.
     pub(crate) agent: Option<Acting>,
+    /// The name it acts under: that agent's, or one that nobody has yet.
+    pub(crate) name: Option<String>,
 }
 
 /// The agent that a request acts as.
@@ -175,7 +177,8 @@ pub(crate) fn admitted(read: &impl Read, asked: Asked<'_>) -> Result<Caller, Abo
     if asked.wants_agent && agent.is_none() {
         return Err(NO_AGENT.into());
     }
-    Ok(Caller { workspace, key, agent })
+    let name = named.map(str::to_owned);
+    Ok(Caller { workspace, key, agent, name })
 }
 
 /// The agent of this name, if the key may act as it.

@@ -5,9 +5,10 @@ use quintet_storage::seal::{self, Erased, KeyOwner};
 use quintet_storage::{Abort, Failure, Read, Scan, WriteTx, decode_plain, encode_plain};
 
 use super::model::{Contents, Kept, Message};
-use super::tables::{MESSAGES, MessageRow, ROOM_HISTORY, SENT, SentRow, THREAD_MESSAGES};
+use super::tables::{MESSAGES, MessageRow, SENT, SentRow, THREAD_MESSAGES};
 use crate::identity::Workspace;
 use crate::model::{AgentKey, Mark, MessageId, MessageKey, ThreadKey, WorkspaceNo};
+use crate::rooms::ROOM_HISTORY;
 
 /// Contents up to this size lie in the message's own row (6-messaging.md, S1).
 pub(crate) const HERE_BYTES_MAX: usize = 4 << 10;

@@ -6,11 +6,12 @@ use quintet_storage::{Failure, Timestamp, WriteTx};
 use super::deliver::{Became, Parcel, deliver_into};
 use super::messages::{encode, seal_here, unerased_upload};
 use super::model::{Addressee, Attachment, Contents, Kept, Message, Pause, Role, Sender, Thread};
-use super::tables::{MESSAGES, MessageRow, ROOM_HISTORY, SENT, SentRow, THREAD_HELD, THREAD_MESSAGES, ThreadHeldRow};
+use super::tables::{MESSAGES, MessageRow, SENT, SentRow, THREAD_HELD, THREAD_MESSAGES, ThreadHeldRow};
 use super::threads;
 use crate::due::{self, Due};
 use crate::identity::{Attestation, Availability, Mailbox, Priority, Standing, Workspace, mailboxes};
 use crate::model::{AgentKey, AgentNo, Mark, MessageId, ThreadId, ThreadKey};
+use crate::rooms::ROOM_HISTORY;
 
 /// What is to be posted.
 #[derive(Clone, Debug)]

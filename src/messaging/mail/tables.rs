@@ -12,7 +12,6 @@
 //! | 0x0526 | participants | workspace, thread | the agents that take part in it |
 //! | 0x0527 | thread held | workspace, thread, number | deliveries that wait until the thread goes on |
 //! | 0x0528 | sent | workspace, agent, number | a message that the agent sent |
-//! | 0x0529 | room history | workspace, room, message | |
 //! | 0x052A | late mail | workspace, agent, message | the place of a delivery that was held before |
 //! | 0x052B | labelled mail | workspace, agent, label, place | |
 //! | 0x052C | expected participants | workspace, thread, agent | all that was sent to a participant there is held |
@@ -38,8 +37,6 @@ pub(super) const PARTICIPANTS: Table<ThreadKey, ParticipantsRow> =
 pub(super) const THREAD_HELD: Table<(WorkspaceNo, ThreadId, u64), ThreadHeldRow> =
     Table::new(0x0527, FAMILY, "messaging_thread_held");
 pub(super) const SENT: Table<(WorkspaceNo, AgentNo, u64), SentRow> = Table::new(0x0528, FAMILY, "messaging_sent");
-pub(super) const ROOM_HISTORY: Table<(WorkspaceNo, String, MessageId), Mark> =
-    Table::new(0x0529, FAMILY, "messaging_room_history");
 /// Deliveries that came later than they were sent: what came at once is found by its instant.
 pub(super) const LATE: Table<(WorkspaceNo, AgentNo, MessageId), PlaceRow> =
     Table::new(0x052A, FAMILY, "messaging_late_mail");
@@ -68,7 +65,6 @@ pub(crate) const TABLES: &[TableSpec] = &[
     PARTICIPANTS.spec(),
     THREAD_HELD.spec(),
     SENT.spec(),
-    ROOM_HISTORY.spec(),
     LATE.spec(),
     EXPECTED.spec(),
     LABELS.spec(),

@@ -52,10 +52,12 @@ pub(crate) fn participants(read: &impl Read, key: ThreadKey) -> Result<Vec<Agent
     Ok(all)
 }
 
-/// The names of those who take part, `most` at the most, and how many they are.
+/// The names of those who take part by now, `most` at the most, and how many they are.
 pub(crate) fn named(read: &impl Read, key: ThreadKey, most: usize) -> Result<(Vec<String>, usize), Failure> {
     let name = |no: &AgentNo| Ok(mailboxes::get(read, (key.0, *no))?.name);
-    if let Some(ParticipantsRow(all)) = read.get(&PARTICIPANTS, &key)? {
+    let is_any_expected = !read.scan(&EXPECTED, Scan::prefix(&(key.0, key.1)).limit(1))?.is_empty();
+    if is_any_expected || read.contains(&PARTICIPANTS, &key)? {
+        let all = present(read, key)?;
         return Ok((all.iter().take(most).map(name).collect::<Result<_, Failure>>()?, all.len()));
     }
     let Some(message) = first_message(read, key)? else { return Ok((Vec::new(), 0)) };

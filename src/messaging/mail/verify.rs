@@ -7,14 +7,15 @@ use quintet_storage::{Failure, Read, Scan};
 
 use super::model::{Message, Role, Sender, Thread};
 use super::tables::{
-    EXPECTED, HELD, INBOX, MESSAGES, PARTICIPANTS, ParticipantsRow, ROOM_HISTORY, SENT, SentRow, THREAD_HELD,
-    THREAD_MESSAGES, THREADS, UNREAD, UnreadRow,
+    EXPECTED, HELD, INBOX, MESSAGES, PARTICIPANTS, ParticipantsRow, SENT, SentRow, THREAD_HELD, THREAD_MESSAGES,
+    THREADS, UNREAD, UnreadRow,
 };
 use super::{messages, threads, verify_indexes};
 use crate::due::{self, Due};
 use crate::identity::{agents, mailboxes};
 use crate::model::{AgentKey, AgentNo, MessageId, MessageKey, ThreadKey, WorkspaceNo};
 use crate::outbox;
+use crate::rooms::ROOM_HISTORY;
 use crate::usage::{Sent, day_of};
 
 /// What was found of a mailbox.

@@ -223,7 +223,7 @@ mod tests {
         let (agent, key_id) = (bench.agent("ann"), bench.admin.split('_').nth(2).unwrap().to_owned());
         let read = bench.context.store.read();
         let key = keys::find(&read, &key_id).unwrap().unwrap();
-        let caller = Caller { workspace: bench.workspace.clone(), key, agent: None };
+        let caller = Caller { workspace: bench.workspace.clone(), key, agent: None, name: None };
         let wish = Wish { after: 0, is_wake_capable: true, outgoing: None };
         let mut watcher = watch(&bench.context, &caller, agent, wish).unwrap();
         let held = size_of_val(&*watcher) + size_of_val(&*watcher.place.line);

@@ -3,14 +3,15 @@
 use quintet_storage::{Abort, Failure, Read, Timestamp, WriteTx};
 
 use super::model::{Begins, KEPT_MAX, NewReminder, Reminder, ReminderKey, SCHEDULED_LIMIT, SCHEDULED_MAX, State};
-use super::rows::{counts, forget, of_agent, put_new};
+use super::rows::{counts, find, forget, put_new};
 use super::rule::{NoRule, Rule};
 use crate::blocks;
 use crate::identity::{Workspace, agents, mailboxes};
 use crate::model::{AgentKey, AgentNo};
 use crate::refusal::{Bad, Refusal};
 
-/// Makes a reminder.
+/// Makes a reminder. `ended`: some of the author's that have ended, the oldest first, one of which makes room where there are
+/// as many as are kept. `None`, and nothing is done: there is no room, and none of them is there any more.
 ///
 /// # Errors
 /// What it says of time cannot be, whom it is for is unknown or has blocked its author, or there are as many as there may be.
@@ -20,7 +21,8 @@ pub(super) fn create(
     workspace: &Workspace,
     author: AgentKey,
     new: NewReminder,
-) -> Result<(ReminderKey, Reminder), Abort<Refusal>> {
+    ended: &[ReminderKey],
+) -> Result<Option<(ReminderKey, Reminder)>, Abort<Refusal>> {
     let (due_at, rule) = timing(now, &new)?;
     if new.expires_at.is_some_and(|expires_at| expires_at <= due_at) {
         return Err(Refusal::field("expires_at", "must lie behind the instant at which it fires first").into());
@@ -30,8 +32,8 @@ pub(super) fn create(
     if before.scheduled >= SCHEDULED_MAX {
         return Err(Refusal::LimitReached(SCHEDULED_LIMIT, SCHEDULED_MAX.into()).into());
     }
-    if before.kept >= KEPT_MAX {
-        forget_oldest(tx, author)?;
+    if before.kept >= KEPT_MAX && !forget_first(tx, ended)? {
+        return Ok(None);
     }
     let key = (author.0, author.1, before.last + 1);
     let reminder = Reminder {
@@ -50,7 +52,7 @@ pub(super) fn create(
         looked_at: due_at,
     };
     put_new(tx, workspace, key, reminder.clone(), &new.text)?;
-    Ok((key, reminder))
+    Ok(Some((key, reminder)))
 }
 
 /// When it fires first, and by what again.
@@ -97,8 +99,12 @@ fn target(read: &impl Read, now: Timestamp, author: AgentKey, name: Option<&str>
     Ok(no)
 }
 
-/// Makes room for one more: the oldest that has ended goes before its time.
-fn forget_oldest(tx: &mut WriteTx<'_>, author: AgentKey) -> Result<(), Failure> {
-    let oldest = of_agent(tx, author)?.into_iter().rev().find(|(_, reminder)| reminder.state != State::Scheduled);
-    oldest.map_or(Ok(()), |(key, reminder)| forget(tx, key, &reminder))
+/// Makes room for one more: the first of these that is still there goes before its time. `false`: none is.
+fn forget_first(tx: &mut WriteTx<'_>, ended: &[ReminderKey]) -> Result<bool, Failure> {
+    for key in ended {
+        let Some(reminder) = find(tx, *key)?.filter(|reminder| reminder.state != State::Scheduled) else { continue };
+        forget(tx, *key, &reminder)?;
+        return Ok(true);
+    }
+    Ok(false)
 }

@@ -7,6 +7,7 @@ use super::model::{Reminder, ReminderKey, State};
 use super::rows::{find, forget, put, text};
 use crate::blocks;
 use crate::context::Context;
+use crate::due::{self, Due};
 use crate::identity::{Attestation, Mailbox, Priority, Status, Workspace, agents, keys, mailboxes, workspaces};
 use crate::mail::messages::encode;
 use crate::mail::model::{Addressee, Contents, Role, Sender};
@@ -15,8 +16,6 @@ use crate::model::AgentKey;
 use crate::usage::{self, Daily, day_of, end_of};
 use crate::words::subject::SUBJECT_BYTES_MAX;
 
-/// When those of a suspended workspace, or tenant, are looked at again, in seconds.
-const SUSPENDED_PAUSE_SECONDS: i64 = 3_600;
 /// Characters of the text that stand for a subject.
 const SUBJECT_CHARS: usize = 80;
 
@@ -40,9 +39,7 @@ pub(crate) fn fall_due(
             let Some(workspace) = workspaces::find(tx, key.0)? else { return Ok(()) };
             let after = match workspaces::status(tx, &workspace)? {
                 Status::Active => fire(tx, now, context, &workspace, key, before.clone())?,
-                Status::Suspended => {
-                    Reminder { looked_at: now.plus_seconds(SUSPENDED_PAUSE_SECONDS), ..before.clone() }
-                }
+                Status::Suspended => return due::park(tx, now, key.0, (before.looked_at, Due::Remind(key))),
                 Status::Deleted => ended(before.clone(), now, State::Cancelled),
             };
             put(tx, key, &before, after)

@@ -9,6 +9,9 @@ use crate::due::{self, Due};
 use crate::identity::Workspace;
 use crate::model::AgentKey;
 
+/// So many are read at a time.
+const SLICE: usize = 64;
+
 /// A reminder.
 pub(super) fn find(read: &impl Read, key: ReminderKey) -> Result<Option<Reminder>, Failure> {
     Ok(read.get(&REMINDERS, &key)?.map(ReminderRow::into_reminder))
@@ -18,6 +21,25 @@ pub(super) fn find(read: &impl Read, key: ReminderKey) -> Result<Option<Reminder
 pub(super) fn of_agent(read: &impl Read, agent: AgentKey) -> Result<Vec<(ReminderKey, Reminder)>, Failure> {
     let rows = read.scan(&REMINDERS, Scan::prefix(&(agent.0, agent.1)).newest_first())?;
     Ok(rows.into_iter().map(|(key, row)| (key, row.into_reminder())).collect())
+}
+
+/// The oldest of an agent's that have ended, `most` at the most. Those that are scheduled may all lie before them: they are
+/// looked for before a transaction.
+pub(super) fn oldest_ended(read: &impl Read, agent: AgentKey, most: usize) -> Result<Vec<ReminderKey>, Failure> {
+    let (mut found, mut after) = (Vec::new(), None);
+    loop {
+        let scan = Scan::prefix(&(agent.0, agent.1)).limit(SLICE);
+        let scan = after.iter().fold(scan, |scan, after| scan.after(after));
+        let rows = read.scan(&REMINDERS, scan)?;
+        let (is_last, last) = (rows.len() < SLICE, rows.last().map(|(key, _)| *key));
+        let ended = rows.into_iter().map(|(key, row)| (key, row.into_reminder()));
+        found.extend(ended.filter(|(_, reminder)| reminder.state != State::Scheduled).map(|(key, _)| key));
+        if is_last || found.len() >= most {
+            found.truncate(most);
+            return Ok(found);
+        }
+        after = last;
+    }
 }
 
 /// How many reminders an agent has.

@@ -1,13 +1,19 @@
 //! Reminders over a real store whose clock the tests set (6-messaging.md, D1).
 
 use quintet_platform::clock::{parse_rfc3339, rfc3339};
+use quintet_storage::{Read as _, Table, Timestamp, WriteTx};
 use serde_json::{Value, json};
 
-use crate::identity::{Attestation, Scope, agents};
+use super::model::ReminderKey;
+use super::tables::{COUNTS, REMINDERS};
+use crate::due::Due;
+use crate::identity::{Attestation, Scope, Status, agents};
 use crate::mail::deliver::after;
 use crate::mail::messages;
+use crate::model::{FAMILY, Mark};
 use crate::testing::{Bench, assert_refused};
 use crate::words::sealed::tests::sealed_text;
+use crate::workspaces::set_status;
 
 /// What lies in an inbox: subject and text of each, and whether all are in one thread.
 fn inbox(bench: &Bench, name: &str) -> (Vec<(String, String)>, bool) {
@@ -264,6 +270,30 @@ async fn so_many_and_no_more() {
     assert_eq!(listed(&bench, "?state=all&limit=200").await["total"], 1_000, "the oldest went");
     assert!(agents::find(&bench.context.store.read(), ann).unwrap().is_some());
     assert_sound(&bench);
+    // Which one goes is known without a look at what lies behind it: one that cannot be read is in nobody's way.
+    const BROKEN: Table<ReminderKey, Mark> = Table::new(0x0544, FAMILY, "messaging_reminders");
+    bench.run(move |tx, _| Ok(tx.put(&BROKEN, &(ann.0, ann.1, 900), &Mark)?)).unwrap();
+    made(&bench, json!({"text": "x", "delay_seconds": 60})).await;
+    let is_there = |number| bench.context.store.read().contains(&REMINDERS, &(ann.0, ann.1, number)).unwrap();
+    assert_eq!([1, 2, 3, 1_002].map(is_there), [false, false, true, true]);
+}
+
+/// Whoever knows of none that has ended, for others have made them go, looks again.
+#[tokio::test]
+async fn one_that_makes_room_is_still_there() {
+    let bench = bench();
+    let ann = bench.named("ann");
+    let fill = move |tx: &mut WriteTx<'_>, _| {
+        let mut counts = super::rows::counts(tx, ann)?;
+        counts.kept = super::model::KEPT_MAX;
+        Ok(tx.put(&COUNTS, &ann, &counts)?)
+    };
+    bench.run(fill).unwrap();
+    let body = json!({"text": "x", "delay_seconds": 60});
+    let nothing = bench.call_as("ann", "POST", "/v1/reminders", body.clone()).await;
+    assert_refused(&nothing, (503, "busy"), "busy");
+    let (_, listed) = bench.call_as("ann", "GET", "/v1/reminders?state=all", Value::Null).await;
+    assert_eq!(listed["total"], 0, "nothing was done");
 }
 
 /// 6-messaging.md, Q3: a key that is revoked vouches for nobody any more.
@@ -302,5 +332,85 @@ async fn nothing_comes_of_a_suspended_tenant() {
     let (ann, bob) = (inbox(&bench, "ann").0, inbox(&bench, "bob").0);
     let subjects: Vec<&str> = ann.iter().map(|(subject, _)| subject.as_str()).collect();
     assert_eq!((subjects, bob.len()), (vec!["Reminder: later", "Not acknowledged: do it"], 1));
+    assert_sound(&bench);
+}
+
+/// What ann has made and bob owes her: a reminder in a minute, and an acknowledgement that he is reminded of after ten.
+async fn waiting(bench: &Bench) {
+    made(bench, json!({"subject": "later", "text": "x", "delay_seconds": 60})).await;
+    let asks =
+        json!({"to": ["bob"], "subject": "do it", "text": "x", "require_ack": true, "ack_window_seconds": 1_200});
+    assert_eq!(bench.call_as("ann", "POST", "/v1/messages", asks).await.0, 202);
+}
+
+fn subjects(bench: &Bench, name: &str) -> Vec<String> {
+    inbox(bench, name).0.into_iter().map(|(subject, _)| subject).collect()
+}
+
+/// A suspension of seconds is made up for within a minute after it.
+#[tokio::test]
+async fn what_fell_due_in_a_short_suspension_is_not_late_for_long() {
+    let bench = bench();
+    waiting(&bench).await;
+    bench.suspend_tenant();
+    bench.advance(90).await;
+    bench.activate_tenant();
+    assert_eq!(subjects(&bench, "ann"), [""; 0]);
+    assert_sound(&bench);
+    bench.advance(60).await;
+    assert_eq!(subjects(&bench, "ann"), ["Reminder: later"]);
+    bench.advance(445).await;
+    bench.suspend_tenant();
+    bench.advance(10).await;
+    bench.activate_tenant();
+    bench.advance(60).await;
+    assert_eq!(subjects(&bench, "bob"), ["do it", "Acknowledgement due: do it"]);
+    assert_sound(&bench);
+    bench.advance(535).await;
+    assert_eq!(subjects(&bench, "ann"), ["Reminder: later", "Not acknowledged: do it"], "at the end of its window");
+    assert_sound(&bench);
+}
+
+/// Of a workspace that is put back itself nothing is looked for: what waits is done at once. The window of an
+/// acknowledgement goes on in the meantime.
+#[tokio::test]
+async fn a_workspace_that_is_active_again_does_at_once_what_waits() {
+    let bench = bench();
+    waiting(&bench).await;
+    let become_of = |status| bench.run(move |tx, now| set_status(tx, now, "acme", status)).unwrap();
+    become_of(Status::Suspended);
+    bench.advance(3 * 86_400).await;
+    assert_eq!((subjects(&bench, "ann"), subjects(&bench, "bob")), (vec![], vec!["do it".to_owned()]));
+    assert_sound(&bench);
+    become_of(Status::Active);
+    bench.advance(1).await;
+    assert_eq!(subjects(&bench, "ann"), ["Reminder: later", "Not acknowledged: do it"]);
+    bench.advance(86_400).await;
+    assert_eq!((subjects(&bench, "ann").len(), subjects(&bench, "bob").len()), (2, 1));
+    assert_sound(&bench);
+}
+
+/// However much waits for a suspended tenant, and however long: each is looked at when it is due and when it goes on, and
+/// one row falls due for all of them.
+#[tokio::test]
+async fn what_waits_for_long_costs_no_more_than_one_row() {
+    let bench = bench();
+    for number in 0..150_u64 {
+        made(&bench, json!({"subject": format!("{number}"), "text": "x", "delay_seconds": 60 + number})).await;
+    }
+    let of_acme = |due: &Due| matches!(due, Due::Remind(_) | Due::Parked(_));
+    let due = || {
+        let all = crate::due::first(&bench.context.store.read(), (Timestamp::EPOCH, Due::FIRST), 1_000).unwrap();
+        all.into_iter().map(|(_, due)| due).filter(of_acme).collect::<Vec<_>>()
+    };
+    assert_eq!(due().len(), 150);
+    bench.suspend_tenant();
+    bench.advance(5 * 86_400).await;
+    assert_eq!(due(), [Due::Parked(bench.workspace.no)]);
+    assert_sound(&bench);
+    bench.activate_tenant();
+    bench.advance(900).await;
+    let expected: Vec<String> = (0..150).map(|number| format!("Reminder: {number}")).collect();
+    assert_eq!(subjects(&bench, "ann"), expected, "in the order in which they were due");
     assert_sound(&bench);
 }

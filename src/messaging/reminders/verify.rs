@@ -19,7 +19,7 @@ pub(crate) fn verify(read: &impl Read, findings: &mut Vec<String>) -> Result<(),
         counts.last = counts.last.max(key.2);
         counts.kept += 1;
         counts.scheduled += u32::from(reminder.state == State::Scheduled);
-        if !due::is_put(read, reminder.looked_at, Due::Remind(key))? {
+        if !due::is_put_or_parked(read, key.0, (reminder.looked_at, Due::Remind(key)))? {
             findings.push(format!("the reminder {key:?} is not looked at when it says"));
         }
         if reminder.state != State::Scheduled && reminder.due_at.is_some() {

@@ -31,3 +31,8 @@ pub(crate) fn set_schema(
     tx.put(&SCHEMAS, &(workspace, room.to_owned()), &SchemaRow { text, version })?;
     Ok(version)
 }
+
+/// Forgets what a room wanted, which goes.
+pub(super) fn forget_schema(tx: &mut WriteTx<'_>, workspace: WorkspaceNo, room: &str) {
+    tx.delete(&SCHEMAS, &(workspace, room.to_owned()));
+}

@@ -7,6 +7,7 @@ use quintet_storage::{Failure, Timestamp, WriteTx};
 
 use crate::acks::{self, Owed};
 use crate::blocks;
+use crate::due::{self, Due};
 use crate::identity::{Priority, Status, Workspace, mailboxes, workspaces};
 use crate::mail::messages;
 use crate::mail::model::Message;
@@ -14,9 +15,6 @@ use crate::mail::post::{Letter, post, system};
 use crate::mail::whereabouts::delivery_of;
 use crate::model::{AgentKey, AgentNo, MessageId, WorkspaceNo};
 use crate::words::subject::SUBJECT_BYTES_MAX;
-
-/// When what agents of a suspended workspace, or tenant, owe is looked at again, in seconds.
-const SUSPENDED_PAUSE_SECONDS: i64 = 3_600;
 
 /// Does what is due of an acknowledgement.
 pub(crate) fn nag(
@@ -36,8 +34,8 @@ pub(crate) fn nag(
         return Ok(());
     };
     if workspaces::status(tx, &workspace)? == Status::Suspended {
-        let looked_at = now.plus_seconds(SUSPENDED_PAUSE_SECONDS);
-        return acks::put_off(tx, key, message, Owed { looked_at, ..owed });
+        // Its time goes on meanwhile: what is over when the workspace is active again is told then.
+        return due::park(tx, now, no, (owed.looked_at, Due::Nag((no, debtor, message))));
     }
     // Who takes nothing from somebody owes him nothing either, and nobody is told of a block.
     if blocks::blockers_of(tx, (no, owed.sender), now)?.contains(&debtor) {

@@ -571,12 +571,12 @@ async fn who_owes_an_acknowledgement_is_reminded_until_he_gives_it() {
             list[name].as_array().unwrap().clone()
         }
     };
-    let owing = list("bob", "owing").await;
-    assert_eq!((&owing[0]["sender_name"], &owing[0]["attempts_so_far"]), (&json!("alice"), &json!(0)));
-    assert_eq!((&owing[0]["thread_id"], &owing[0]["subject"]), (&message["thread_id"], &json!("Do it")));
-    assert_eq!(owing[0]["delivery_id"], inbox(&bench, "bob").await[0]["delivery_id"]);
-    assert_eq!(list("alice", "owed").await.len(), 2);
-    assert!(list("carol", "owing").await.is_empty(), "who is only to know owes nothing");
+    let owed = list("bob", "owed").await;
+    assert_eq!((&owed[0]["sender_name"], &owed[0]["attempts_so_far"]), (&json!("alice"), &json!(0)));
+    assert_eq!((&owed[0]["thread_id"], &owed[0]["subject"]), (&message["thread_id"], &json!("Do it")));
+    assert_eq!(owed[0]["delivery_id"], inbox(&bench, "bob").await[0]["delivery_id"]);
+    assert_eq!(list("alice", "owing").await.len(), 2);
+    assert!(list("carol", "owed").await.is_empty(), "who is only to know owes nothing");
 
     bench.advance(601).await;
     let rows = inbox(&bench, "bob").await;
@@ -584,12 +584,12 @@ async fn who_owes_an_acknowledgement_is_reminded_until_he_gives_it() {
         (rows.len(), &rows[1]["direction"], &rows[1]["thread_id"]),
         (2, &json!("system"), &message["thread_id"])
     );
-    assert_eq!(list("bob", "owing").await[0]["attempts_so_far"], 1);
+    assert_eq!(list("bob", "owed").await[0]["attempts_so_far"], 1);
 
     let (status, _) = reply(&bench, "bob", &message, json!({"text": "done"})).await;
-    assert_eq!((status, list("bob", "owing").await.len()), (202, 0));
-    let owed = list("alice", "owed").await;
-    assert_eq!((owed.len(), &owed[0]["recipient_name"]), (1, &json!("dave")));
+    assert_eq!((status, list("bob", "owed").await.len()), (202, 0));
+    let owing = list("alice", "owing").await;
+    assert_eq!((owing.len(), &owing[0]["recipient_name"]), (1, &json!("dave")));
     bench.advance(1_300).await;
     assert_eq!(inbox(&bench, "bob").await.len(), 2, "he has answered");
     assert_eq!(inbox(&bench, "dave").await.len(), 3);
@@ -597,12 +597,12 @@ async fn who_owes_an_acknowledgement_is_reminded_until_he_gives_it() {
     let delivery = inbox(&bench, "dave").await[0]["delivery_id"].as_str().unwrap().to_owned();
     let again = json!({"to": ["bob"], "text": "x", "require_ack": true, "ack_window_seconds": 60});
     bench.call_as("dave", "POST", &format!("/v1/deliveries/{delivery}/ack"), Value::Null).await;
-    assert!(list("alice", "owed").await.is_empty());
+    assert!(list("alice", "owing").await.is_empty());
     sent(&bench, "carol", again).await;
     bench.advance(61).await;
     let told = inbox(&bench, "carol").await;
     assert_eq!((told.len(), told[1]["subject"].as_str().unwrap()), (2, "Not acknowledged: "));
-    assert!(list("carol", "owed").await.is_empty());
+    assert!(list("carol", "owing").await.is_empty());
     bench.advance(86_400 * 3).await;
     assert_eq!(inbox(&bench, "carol").await.len(), 2);
     assert_eq!(crate::verify(&bench.context.store.read()).unwrap(), Vec::<String>::new());
@@ -628,8 +628,8 @@ async fn who_has_blocked_the_sender_is_not_reminded() {
     assert_eq!(status, 201);
     bench.advance(601).await;
     assert_eq!(inbox(&bench, "bob").await.len(), 1);
-    let (_, owed) = bench.call_as("alice", "GET", "/v1/reminders/owed", Value::Null).await;
-    assert_eq!(owed["count"], 0);
+    let (_, owing) = bench.call_as("alice", "GET", "/v1/reminders/owing", Value::Null).await;
+    assert_eq!(owing["count"], 0);
     bench.advance(86_400).await;
     assert_eq!((inbox(&bench, "bob").await.len(), inbox(&bench, "alice").await.len()), (1, 0));
     assert_eq!(crate::verify(&bench.context.store.read()).unwrap(), Vec::<String>::new());
@@ -762,13 +762,27 @@ async fn what_is_held_is_not_among_what_its_recipient_owes() {
         sent(&bench, "alice", asks("normal")).await;
     }
     let urgent = sent(&bench, "alice", asks("urgent")).await;
-    let (status, owing) = bench.call_as("bob", "GET", "/v1/reminders/owing", Value::Null).await;
-    assert_eq!((status, &owing["count"], owing["owing"].as_array().unwrap().len()), (200, &json!(1), 1));
-    assert_eq!(owing["owing"][0]["message_id"], urgent["id"], "what is held hides nothing that has come");
-    let (_, owed) = bench.call_as("alice", "GET", "/v1/reminders/owed", Value::Null).await;
-    assert_eq!((&owed["count"], &owed["owed"][0]["delivery_id"]), (&json!(200), &Value::Null));
+    let (status, owed) = bench.call_as("bob", "GET", "/v1/reminders/owed", Value::Null).await;
+    assert_eq!((status, &owed["count"], owed["owed"].as_array().unwrap().len()), (200, &json!(1), 1));
+    assert_eq!(owed["owed"][0]["message_id"], urgent["id"], "what is held hides nothing that has come");
+    let (_, owing) = bench.call_as("alice", "GET", "/v1/reminders/owing", Value::Null).await;
+    assert_eq!((&owing["count"], &owing["owing"][0]["delivery_id"]), (&json!(200), &Value::Null));
     declare(&bench, "bob", json!({"state": "online"})).await;
-    let (_, owing) = bench.call_as("bob", "GET", "/v1/reminders/owing", Value::Null).await;
-    assert_eq!(owing["count"], json!(200), "the oldest");
-    assert!(owing["owing"].as_array().unwrap().iter().all(|row| row["delivery_id"].is_string()), "{owing}");
+    let (_, owed) = bench.call_as("bob", "GET", "/v1/reminders/owed", Value::Null).await;
+    assert_eq!(owed["count"], json!(200), "the oldest");
+    assert!(owed["owed"].as_array().unwrap().iter().all(|row| row["delivery_id"].is_string()), "{owed}");
+}
+
+/// Looking through what is owed takes a turn, whichever way one asks: where all are taken it waits, and keeps no thread that
+/// serves everybody.
+#[tokio::test(start_paused = true)]
+async fn what_is_owed_is_looked_through_in_turn() {
+    let bench = bench_of(&["alice"]);
+    let turns =
+        bench.context.lookers.hold(bench.workspace.tenant_id, usize::MAX, std::time::Duration::ZERO).await.unwrap();
+    for name in ["owing", "owed"] {
+        let path = format!("/v1/reminders/{name}");
+        assert_refused(&bench.call_as("alice", "GET", &path, Value::Null).await, (503, "busy"), "");
+    }
+    drop(turns);
 }

@@ -269,6 +269,33 @@ async fn an_answer_to_no_agent_is_repeated_to_its_own_key_alone() {
     }
 }
 
+/// Whom registering means is the agent that acts, where the body names none: its key of a request is its own, there or not.
+#[tokio::test]
+async fn registering_is_repeated_to_whoever_acted() {
+    let bench = Bench::new();
+    bench.agent("ann");
+    bench.agent("bob");
+    let both = bench.key(Scope::Send, &["ann", "bob"]);
+    let ask = async |key: &str, acting: Option<&str>| {
+        let request = Request::post("/v1/agents/register").header("authorization", format!("Bearer {key}"));
+        let request = acting.iter().fold(request, |request, name| request.header("x-agentbus-agent", *name));
+        let request = request.header("idempotency-key", "one").body(Body::from("{}")).unwrap();
+        let (status, answer) = read(bench.answering(request).await).await;
+        (status, answer["agent"]["name"].as_str().unwrap().to_owned())
+    };
+    for key in [&both, &bench.admin] {
+        for name in ["ann", "bob", "ann"] {
+            assert_eq!(ask(key, Some(name)).await, (200, name.to_owned()));
+        }
+    }
+    // Whoever is not there yet gets a name that is made up, each its own, and again the same.
+    let made = ask(&bench.admin, Some("cid")).await;
+    assert_eq!((made.0, ask(&bench.admin, Some("cid")).await), (201, made.clone()));
+    // One key of an agent's own says the same with the header and without.
+    let own = bench.key(Scope::Send, &["ann"]);
+    assert_eq!(ask(&own, None).await, ask(&own, Some("ann")).await);
+}
+
 /// Who may not any more is told nothing of others, and counts nowhere.
 #[tokio::test]
 async fn nothing_is_told_to_whoever_may_not_any_more() {

@@ -65,6 +65,14 @@ fn harms() -> Vec<(&'static str, Harm)> {
         ("is another in its mailbox", mailbox(|mailbox| mailbox.name.push('x'))),
         ("nothing ends what", mailbox(|mailbox| mailbox.standing.until = None)),
         (
+            "nobody looks whether",
+            Box::new(|tx, bob| {
+                due::park(tx, Timestamp::EPOCH, bob.0, (Timestamp::EPOCH, Due::Remind((bob.0, bob.1, 9))))?;
+                due::clear(tx, Timestamp::EPOCH.plus_seconds(60), Due::Parked(bob.0));
+                Ok(())
+            }),
+        ),
+        (
             "falls due",
             Box::new(|tx, bob| {
                 let at = mailboxes::get(tx, bob)?.standing.until.unwrap_or(Timestamp::EPOCH);

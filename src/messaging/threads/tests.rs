@@ -88,7 +88,7 @@ async fn a_thread_of_one_message_is_one_like_others() {
     in_thread(&bench, posted.thread, "ann", &["cid"], "61");
     let seen = get(&bench, "ben", &path).await;
     let thread = &seen["thread"];
-    assert_eq!((&thread["state"], &thread["participants"]), (&json!("paused"), &json!(["ann", "ben", "cid"])));
+    assert_eq!((&thread["state"], &thread["participants"]), (&json!("paused"), &json!(["ann", "ben"])));
     assert_eq!(members(&seen["messages"], "text_body")[..2], ["one", "2"], "the oldest first, and it once");
     assert_refused(&bench.call_as("cid", "GET", &path, NONE).await, (404, "not_found"), "takes part");
     assert_eq!(crate::verify(&bench.context.store.read()).unwrap(), [""; 0]);
@@ -363,4 +363,52 @@ async fn threads_of_many_tell_how_many_and_name_a_hundred() {
     let thread = &listed["threads"][0];
     assert_eq!((&listed["count"], &thread["participant_count"]), (&json!(200), &json!(500)));
     assert_eq!(thread["participants"], json!(names[..100]));
+}
+
+/// Whoever comes into a thread late sees what it is about of the oldest message that is for it, in both places; whoever is
+/// only expected, for all of it is held, is told to nobody.
+#[tokio::test]
+async fn a_thread_is_about_what_one_has_of_it() {
+    let bench = bench_of_three();
+    bench.agent("dan");
+    let thread = bench.post("ann", &["ben"], "a secret plan", |_| {}).thread;
+    bench.advance(1).await;
+    in_thread(&bench, thread, "ann", &["cid"], "the picnic");
+    bench.advance(1).await;
+    in_thread(&bench, thread, "cid", &["ann"], "the cake");
+    let path = format!("/v1/threads/{}", ulid(thread.0));
+    let about = async |agent: &str| {
+        let alone = get(&bench, agent, &path).await["thread"].clone();
+        let listed = get(&bench, agent, "/v1/threads").await["threads"][0].clone();
+        assert_eq!(alone, listed, "{agent}");
+        (alone["subject"].as_str().unwrap().to_owned(), alone["participants"].clone())
+    };
+    let all = json!(["ann", "ben", "cid"]);
+    assert_eq!(about("ann").await, ("About a secret plan".to_owned(), all.clone()));
+    assert_eq!(about("ben").await, ("About a secret plan".to_owned(), all.clone()));
+    assert_eq!(about("cid").await, ("About the picnic".to_owned(), all.clone()));
+    let dnd = json!({"state": "dnd", "seconds": 3_600});
+    assert_eq!(bench.call_as("dan", "PUT", "/v1/agents/dan/availability", dnd).await.0, 200);
+    bench.advance(1).await;
+    in_thread(&bench, thread, "ann", &["dan"], "the surprise");
+    assert_eq!(about("cid").await.1, all, "nothing of it has reached dan");
+    let begun = bench.post("ann", &["ben", "dan"], "begun", |_| {}).thread;
+    let seen = get(&bench, "ben", &format!("/v1/threads/{}", ulid(begun.0))).await["thread"].clone();
+    assert_eq!((&seen["participants"], &seen["participant_count"]), (&json!(["ann", "ben"]), &json!(2)));
+    let online = json!({"state": "online"});
+    assert_eq!(bench.call_as("dan", "PUT", "/v1/agents/dan/availability", online).await.0, 200);
+    let path = format!("/v1/threads/{}", ulid(thread.0));
+    let seen = get(&bench, "dan", &path).await["thread"].clone();
+    assert_eq!((&seen["subject"], &seen["participant_count"]), (&json!("About the surprise"), &json!(4)));
+}
+
+/// A reminder's thread is not named after the message that began it.
+#[tokio::test]
+async fn a_thread_that_no_message_began_is_about_its_oldest() {
+    let bench = bench_of_three();
+    let body = json!({"text": "x", "subject": "standup", "repeat": "daily", "target": "ben"});
+    assert_eq!(bench.call_as("ann", "POST", "/v1/reminders", body).await.0, 201);
+    bench.advance(2 * 86_400).await;
+    let listed = get(&bench, "ben", "/v1/threads").await;
+    assert_eq!((&listed["count"], &listed["threads"][0]["subject"]), (&json!(1), &json!("Reminder: standup")));
 }

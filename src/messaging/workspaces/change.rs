@@ -2,6 +2,7 @@
 
 use quintet_storage::{Abort, Timestamp, WriteTx};
 
+use crate::due;
 use crate::identity::{Status, Workspace, keys, workspaces};
 use crate::limits::Limit;
 use crate::refusal::Refusal;
@@ -77,6 +78,7 @@ pub(crate) fn set_status(
     let mut workspace = workspace(tx, slug)?;
     if (workspace.status, status) == (Status::Suspended, Status::Active) {
         workspaces::note_activation(tx, now, workspace.no)?;
+        due::wake_parked(tx, now, workspace.no)?;
     }
     workspace.status = status;
     workspaces::put(tx, &workspace)?;

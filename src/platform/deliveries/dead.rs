@@ -4,13 +4,14 @@
 use quintet_storage::{Failure, Read, Scan, Timestamp};
 use uuid::Uuid;
 
-use super::list::{counters, find};
-use super::model::{Delivery, End, Outbox};
+use super::list::find;
+use super::model::{Delivery, End, Outbox, Repeat};
 use super::tables::{BY_SUBJECT, Mark, indexes_of};
 
-/// Deliveries looked at for one page, and rows read in one step.
+/// Rows looked at for one page, rows read in one step, and rows looked at for what repeats one delivery.
 const LOOKED_AT_MAX: usize = 2_048;
 const PAGE_ROWS: usize = 256;
+const REPEATS_MAX: usize = 256;
 
 /// Which deliveries are looked for.
 #[derive(Clone, Copy, Debug)]
@@ -36,8 +37,6 @@ pub struct DeadPage {
     pub looked_at: u64,
     /// Where to go on; none at the end.
     pub next: Option<u64>,
-    /// The last number that had been given: what has repeated any of these since has a higher one.
-    pub seen_until: u64,
 }
 
 /// The deliveries to an endpoint that were given up and that nobody has sent once more; tests are none of them.
@@ -45,12 +44,11 @@ pub struct DeadPage {
 /// # Errors
 /// The store cannot be read.
 pub fn dead(read: &impl Read, outbox: Outbox, wanted: &Dead) -> Result<DeadPage, Failure> {
-    let seen_until = counters(read, outbox)?.last_id;
-    let mut page = DeadPage { ids: Vec::new(), looked_at: 0, next: None, seen_until };
+    let mut page = DeadPage { ids: Vec::new(), looked_at: 0, next: None };
     let (tenant_id, service) = outbox.key();
     let place = |id: u64| (tenant_id, service, wanted.endpoint_id, id);
-    let mut from = wanted.from;
-    for _ in 0..LOOKED_AT_MAX / PAGE_ROWS {
+    let (mut from, mut rows_looked_at) = (wanted.from, 0);
+    loop {
         let scan = Scan::prefix(&(tenant_id, service, wanted.endpoint_id)).from(&place(from)).limit(PAGE_ROWS);
         let rows = read.scan(&BY_SUBJECT, scan)?;
         let is_last = rows.len() < PAGE_ROWS;
@@ -58,16 +56,18 @@ pub fn dead(read: &impl Read, outbox: Outbox, wanted: &Dead) -> Result<DeadPage,
             if id > wanted.until {
                 return Ok(page);
             }
-            if page.ids.len() == wanted.limit {
+            if page.ids.len() == wanted.limit || rows_looked_at >= LOOKED_AT_MAX {
                 page.next = Some(id);
                 return Ok(page);
             }
             page.looked_at += 1;
-            if let Some(delivery) = find(read, outbox, id)?
-                && is_wanted(&delivery, wanted)
-                && !is_repeated(read, outbox, &delivery, id)?
-            {
-                page.ids.push(id);
+            rows_looked_at += 1;
+            if let Some(delivery) = find(read, outbox, id)?.filter(|delivery| is_wanted(delivery, wanted)) {
+                let (seen, is_repeated) = repeats(read, outbox, &delivery)?;
+                rows_looked_at += seen;
+                if !is_repeated {
+                    page.ids.push(id);
+                }
             }
             from = id.saturating_add(1);
         }
@@ -75,8 +75,6 @@ pub fn dead(read: &impl Read, outbox: Outbox, wanted: &Dead) -> Result<DeadPage,
             return Ok(page);
         }
     }
-    page.next = Some(from);
-    Ok(page)
 }
 
 fn is_wanted(delivery: &Delivery, wanted: &Dead) -> bool {
@@ -85,28 +83,31 @@ fn is_wanted(delivery: &Delivery, wanted: &Dead) -> bool {
         && delivery.settled_at.is_some_and(|settled_at| settled_at >= wanted.since)
 }
 
-/// Whether a delivery with a number above this one repeats a delivery. What repeats it is about the same.
+/// Rows that were looked at for whether something has been sent once more, and whether it has.
 ///
-/// # Errors
-/// The store cannot be read.
-pub fn is_repeated(read: &impl Read, outbox: Outbox, delivery: &Delivery, above: u64) -> Result<bool, Failure> {
+/// Who sends something once more writes so down in what was sent. Before version 4 of its row nobody did: what was enqueued
+/// then is looked for among what is about the same, in [`REPEATS_MAX`] rows. Behind those it counts as sent once more, for
+/// nothing may go out twice: it is sent by its number alone.
+fn repeats(read: &impl Read, outbox: Outbox, delivery: &Delivery) -> Result<(usize, bool), Failure> {
+    match delivery.repeat {
+        Repeat::No => return Ok((0, false)),
+        Repeat::By(_) => return Ok((0, true)),
+        Repeat::Unsaid => {}
+    }
     let (tenant_id, service) = outbox.key();
+    let mut seen = 0;
     for (index, subject) in indexes_of(&delivery.resource) {
-        let mut above = (tenant_id, service, subject, above);
-        loop {
-            let scan = Scan::prefix(&(tenant_id, service, subject)).after(&above).limit(PAGE_ROWS);
-            let rows = read.scan(index, scan)?;
-            for (place, Mark) in &rows {
-                let repeats = find(read, outbox, place.3)?.and_then(|found| found.redelivery_of);
-                if repeats == Some(delivery.id) {
-                    return Ok(true);
-                }
-            }
-            match rows.last() {
-                Some((place, Mark)) if rows.len() == PAGE_ROWS => above = *place,
-                _ => break,
+        let above = (tenant_id, service, subject, delivery.id);
+        let scan = Scan::prefix(&(tenant_id, service, subject)).after(&above).limit(REPEATS_MAX - seen);
+        for ((.., id), Mark) in read.scan(index, scan)? {
+            seen += 1;
+            if find(read, outbox, id)?.is_some_and(|found| found.redelivery_of == Some(delivery.id)) {
+                return Ok((seen, true));
             }
         }
+        if seen == REPEATS_MAX {
+            return Ok((seen, true));
+        }
     }
-    Ok(false)
+    Ok((seen, false))
 }

@@ -1,15 +1,15 @@
 //! Enqueueing a delivery.
 
-use http::Uri;
 use quintet_storage::seal::{self, Erased, KeyOwner};
 use quintet_storage::{Abort, Failure, Read as _, Timestamp, WriteTx, encode_plain};
 use uuid::Uuid;
 
-use super::model::{Counters, Delivery, Outbox, Target};
-use super::tables::{
-    BODIES, BodyRow, COUNTERS, Contents, DELIVERIES, DUE, DeliveryRow, DueRow, Mark, indexes, lane_of_authority,
-};
-use crate::egress::authority_of;
+use super::due::put_due;
+use super::follow::follow;
+use super::model::{Attempted, Delivery, End, LastError, Outbox, Repeat, Target, Verdict};
+use super::old::put_old;
+use super::room::DeliveryRoom;
+use super::tables::{BODIES, BodyRow, COUNTERS, Contents, CountersRow, DELIVERIES, DeliveryRow, Mark, indexes};
 
 /// What is sent and no longer than this stands in the delivery's own row, which every attempt writes anew.
 const IN_ROW_BYTES_MAX: usize = 4096;
@@ -57,11 +57,72 @@ pub fn enqueue(
     new: NewDelivery<'_>,
     body: impl FnOnce(u64) -> Vec<u8>,
 ) -> Result<Option<u64>, Failure> {
-    let outbox_key = new.outbox.key();
-    let mut counters = tx.get(&COUNTERS, &outbox_key)?.map_or_else(Counters::default, Counters::from);
-    counters.last_id += 1;
-    counters.pending += 1;
-    let id = counters.last_id;
+    let mut counters = tx.get(&COUNTERS, &new.outbox.key())?.unwrap_or_default();
+    let enqueued = put_new(tx, now, &mut counters, new, body, Fate::Waits)?;
+    if enqueued.is_some() {
+        tx.put(&COUNTERS, &new.outbox.key(), &counters)?;
+    }
+    Ok(enqueued.map(|delivery| delivery.id))
+}
+
+/// Enqueues deliveries of one outbox; `body` is told the number of each. What goes to an endpoint for which `waiting_max`
+/// wait already is given up at once, with what follows from that: it can be sent once more like anything that was given up.
+///
+/// # Errors
+/// The store's failures.
+pub fn enqueue_all<'a>(
+    tx: &mut WriteTx<'_>,
+    now: Timestamp,
+    room: &dyn DeliveryRoom,
+    (outbox, waiting_max): (Outbox, u64),
+    all: impl IntoIterator<Item = NewDelivery<'a>>,
+    body: impl Fn(u64, &NewDelivery<'a>) -> Vec<u8>,
+) -> Result<(), Failure> {
+    // Read and written once, however many are told.
+    let mut counters = tx.get(&COUNTERS, &outbox.key())?.unwrap_or_default();
+    let (before, mut given_up) = (counters.last_id, Vec::new());
+    for new in all {
+        let is_full = match new.target {
+            NewTarget::Endpoint(id) => counters.waiting_for(id) >= waiting_max,
+            NewTarget::Inline(..) => false,
+        };
+        let fate = if is_full { Fate::GivenUp } else { Fate::Waits };
+        match put_new(tx, now, &mut counters, NewDelivery { outbox, ..new }, |id| body(id, &new), fate)? {
+            Some(delivery) if is_full => given_up.push(delivery),
+            Some(_) => {}
+            // The tenant has been erased.
+            None => break,
+        }
+    }
+    if counters.last_id > before {
+        tx.put(&COUNTERS, &outbox.key(), &counters)?;
+    }
+    for delivery in given_up {
+        let attempted = Attempted::Failed(LastError::TooMuchWaiting);
+        follow(tx, now, room, outbox, &delivery, attempted, Verdict::Dead)?;
+    }
+    Ok(())
+}
+
+/// What becomes of a new delivery.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Fate {
+    /// Its first attempt is due at once.
+    Waits,
+    /// Too much waits for its endpoint.
+    GivenUp,
+}
+
+/// Writes a new delivery, and counts it; the counters are the caller's to write. None if the tenant has been erased.
+fn put_new(
+    tx: &mut WriteTx<'_>,
+    now: Timestamp,
+    counters: &mut CountersRow,
+    new: NewDelivery<'_>,
+    body: impl FnOnce(u64) -> Vec<u8>,
+    fate: Fate,
+) -> Result<Option<Delivery>, Failure> {
+    let id = counters.last_id + 1;
     let place = new.outbox.place(id);
     let (target, url, key) = match new.target {
         NewTarget::Endpoint(id) => (Target::Endpoint(id), None, None),
@@ -73,6 +134,7 @@ pub fn enqueue(
         Err(Abort::Refused(Erased)) => return Ok(None),
         Err(Abort::Failed(failure)) => return Err(failure),
     };
+    let waits = fate == Fate::Waits;
     let delivery = Delivery {
         id,
         target,
@@ -82,18 +144,19 @@ pub fn enqueue(
         url,
         attempts: 0,
         attempts_max: new.attempts_max,
-        next_attempt_at: Some(now),
+        next_attempt_at: waits.then_some(now),
         last_status: None,
-        last_error: None,
+        last_error: (!waits).then_some(LastError::TooMuchWaiting),
         created_at: now,
-        settled_at: None,
-        end: None,
+        settled_at: (!waits).then_some(now),
+        end: (!waits).then_some(End::Dead),
         redelivery_of: new.redelivery_of,
         is_counted: new.is_counted,
         kept_days: new.kept_days,
         is_by_resource: true,
+        repeat: Repeat::No,
     };
-    tx.put(&COUNTERS, &outbox_key, &counters.into())?;
+    counters.last_id = id;
     for (index, subject) in indexes(&delivery) {
         tx.put(index, &(place.0, place.1, subject, id), &Mark)?;
     }
@@ -104,25 +167,14 @@ pub fn enqueue(
         None
     };
     tx.put(&DELIVERIES, &place, &DeliveryRow::new(&delivery, sealed))?;
-    put_due(tx, new.outbox, &delivery, now)?;
-    Ok(Some(id))
-}
-
-/// Has an attempt fall due.
-pub(super) fn put_due(tx: &mut WriteTx<'_>, outbox: Outbox, delivery: &Delivery, at: Timestamp) -> Result<(), Failure> {
-    let (tenant_id, service, id) = outbox.place(delivery.id);
-    tx.falls_due(DUE.spec().tag, at);
-    tx.put(&DUE, &(at, tenant_id, service, id), &DueRow { lane: lane_of(delivery).into_bytes() })
-}
-
-/// The lane of a delivery: its endpoint's, or its authority's.
-pub(super) fn lane_of(delivery: &Delivery) -> Uuid {
-    match delivery.target {
-        Target::Endpoint(id) => id,
-        Target::Inline => {
-            let uri = delivery.url.as_deref().and_then(|url| url.parse::<Uri>().ok());
-            let authority = uri.and_then(|uri| authority_of(&uri));
-            lane_of_authority(&authority.unwrap_or_default())
+    if waits {
+        counters.waits(target);
+        put_due(tx, new.outbox, &delivery, now)?;
+    } else {
+        if delivery.is_counted {
+            counters.died();
         }
+        put_old(tx, new.outbox, &delivery)?;
     }
+    Ok(Some(delivery))
 }

@@ -22,6 +22,8 @@ pub struct Health {
     pub last_delivered_at: Option<Timestamp>,
     /// From when on deaths and successes count: when the endpoint was made, or enabled again.
     pub(super) window_from: Option<Timestamp>,
+    /// When others were told last that it is in a bad way, in this window; none: nobody was, or there was no room to.
+    pub(super) noticed_at: Option<Timestamp>,
 }
 
 impl Health {
@@ -39,6 +41,15 @@ impl Health {
 
     fn is_in_window(&self, at: Timestamp, now: Timestamp) -> bool {
         now.micros_since(at) < DAY_MICROS && self.window_from.is_none_or(|from| at >= from)
+    }
+
+    /// Whether others are to be told that so many deliveries were given up within a day: when there are as many for the
+    /// first time, and as long as nobody could be told; once a day at most. `before` is the health before the last one was.
+    #[must_use]
+    pub fn is_worth_a_notice(&self, before: &Health, now: Timestamp, deads: usize) -> bool {
+        let is_reached = before.dead_of_a_day(now) < deads;
+        let was_told = self.noticed_at.is_some_and(|at| now.micros_since(at) < DAY_MICROS);
+        self.dead_of_a_day(now) >= deads && !was_told && (is_reached || self.noticed_at.is_none())
     }
 
     /// An attempt was taken.
@@ -67,6 +78,7 @@ impl Health {
         self.window_from = Some(now);
         self.consecutive_failures = 0;
         self.deads.clear();
+        self.noticed_at = None;
     }
 }
 
@@ -94,6 +106,28 @@ mod tests {
         health.begin_anew(at(31));
         assert_eq!((health.dead_of_a_day(at(31)), health.dead_total), (0, 30));
         assert!(!health.has_delivered_within_a_day(at(31)), "what was before does not count any more");
+    }
+
+    #[test]
+    fn a_notice_is_due_when_five_are_reached_once_a_day_and_until_somebody_is_told() {
+        let mut health = Health::default();
+        let mut dies = |hour: i64, is_told: bool| {
+            let before = health.clone();
+            health.died(at(hour));
+            let is_due = health.is_worth_a_notice(&before, at(hour), 5);
+            if is_due {
+                health.noticed_at = is_told.then_some(at(hour));
+            }
+            is_due
+        };
+        let first: Vec<bool> = (0..5).map(|hour| dies(hour, false)).collect();
+        assert_eq!(first, [false, false, false, false, true]);
+        assert!(dies(5, true) && !dies(6, true), "until somebody is told, and then no more");
+        // Each of these is the fifth within a day once more.
+        assert!(![26, 27, 28].map(|hour| dies(hour, true)).contains(&true), "not twice within a day");
+        assert!(![52, 53, 54, 55].map(|hour| dies(hour, true)).contains(&true) && dies(56, true));
+        health.begin_anew(at(56));
+        assert_eq!(health.noticed_at, None);
     }
 
     #[test]

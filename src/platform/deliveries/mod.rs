@@ -10,16 +10,19 @@
 //! - a delivery is there exactly if what it tells of happened: one transaction;
 //! - a delivery that waits has one row in the due index, one that has ended has one among the old ones, and the counters
 //!   of its outbox agree with both;
+//! - what waits for an endpoint is counted; a room may have what is too much given up at once;
 //! - that an attempt is under way is known in memory alone. After a crash it is made again, under the same number;
 //! - verbs open no connection and ask no name server; rules (delays, statuses, limits, headers, what a death leads to)
 //!   come from the room.
 //!
-//! Reading order: `model`, `health` (words and pure rules) · `tables` · `room` (what a room gives) · the verbs `enqueue`,
-//! `settle`, `redeliver`, `drop_target`, `old` · `list`, `dead` · `signing` · `pump` · `verify`.
+//! Reading order: `model`, `health` (words and pure rules) · `tables` · `room` (what a room gives) · `due`, `follow` · the verbs
+//! `enqueue`, `settle`, `redeliver`, `drop_target`, `old` · `list`, `dead` · `signing` · `pump` · `verify`.
 
 mod dead;
 mod drop_target;
+mod due;
 mod enqueue;
+mod follow;
 mod health;
 mod list;
 mod model;
@@ -35,11 +38,11 @@ mod verify;
 #[cfg(test)]
 mod tests;
 
-pub use dead::{Dead, DeadPage, dead, is_repeated};
+pub use dead::{Dead, DeadPage, dead};
 pub use drop_target::{DroppedTargets, drop_target};
-pub use enqueue::{NewDelivery, NewTarget, enqueue};
+pub use enqueue::{NewDelivery, NewTarget, enqueue, enqueue_all};
 pub use health::Health;
-pub use list::{Filter, Page, all_counters, counters, find, health_of, list, reset_health};
+pub use list::{Filter, Page, all_counters, counters, find, health_of, list, note_notice, reset_health, waiting_for};
 pub use model::{Attempted, Counters, Delivery, DeliveryState, End, LastError, Outbox, Policy, Target, Verdict};
 pub use old::OldDeliveries;
 pub use pump::{Figures, Pump};

@@ -86,6 +86,8 @@ pub enum LastError {
     EndpointDisabled,
     /// Its endpoint was gone when its turn came.
     EndpointDeleted,
+    /// So much waited for its endpoint that it was not enqueued.
+    TooMuchWaiting,
 }
 
 impl LastError {
@@ -102,6 +104,7 @@ impl LastError {
             LastError::UrlNotAllowed => "url_not_allowed",
             LastError::EndpointDisabled => "endpoint_disabled",
             LastError::EndpointDeleted => "endpoint_deleted",
+            LastError::TooMuchWaiting => "too_much_waiting",
         }
     }
 }
@@ -146,6 +149,31 @@ pub struct Delivery {
     pub kept_days: u32,
     /// Whether it is found by its resource in a table of its own; else by a digest among those of endpoints.
     pub(super) is_by_resource: bool,
+    /// Whether somebody has sent it once more.
+    pub(super) repeat: Repeat,
+}
+
+/// Whether a delivery was sent once more.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Encode, Decode)]
+pub(super) enum Repeat {
+    /// Nobody has written it down: it was enqueued before that was done.
+    Unsaid,
+    /// It was not.
+    No,
+    /// It was, last by this delivery.
+    By(u64),
+}
+
+impl Delivery {
+    /// The delivery that repeats it, the last one if there are several; none, too, for one that was enqueued before version 4
+    /// of its row and has not been sent once more since.
+    #[must_use]
+    pub fn repeated_by(&self) -> Option<u64> {
+        match self.repeat {
+            Repeat::By(id) => Some(id),
+            Repeat::Unsaid | Repeat::No => None,
+        }
+    }
 }
 
 /// What a tenant's outbox has come to.

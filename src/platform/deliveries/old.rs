@@ -3,7 +3,7 @@
 use quintet_storage::{Failure, Read as _, Scan, Snapshot, Timestamp, WriteTx};
 use uuid::Uuid;
 
-use super::model::{Counters, Delivery, Outbox};
+use super::model::{Delivery, Outbox};
 use super::tables::{BODIES, COUNTERS, DELIVERIES, DUE, Mark, OLD, indexes};
 use crate::jobs::{Agenda, Progress, Swept, hour_at_or_after, start_of_hour};
 
@@ -67,9 +67,9 @@ pub(super) fn remove(tx: &mut WriteTx<'_>, outbox: Outbox, id: u64) -> Result<bo
         tx.delete(index, &(tenant_id, service, subject, id));
     }
     if delivery.end.is_none() {
-        let mut counters = tx.get(&COUNTERS, &outbox.key())?.map_or_else(Counters::default, Counters::from);
-        counters.pending = counters.pending.saturating_sub(1);
-        tx.put(&COUNTERS, &outbox.key(), &counters.into())?;
+        let mut counters = tx.get(&COUNTERS, &outbox.key())?.unwrap_or_default();
+        counters.waits_no_more(&delivery);
+        tx.put(&COUNTERS, &outbox.key(), &counters)?;
     } else {
         tx.delete(&OLD, &(old_hour(&delivery), tenant_id, service, id));
     }

@@ -4,8 +4,8 @@ use quintet_storage::seal::{self, Erased, KeyOwner, Sealed};
 use quintet_storage::{Abort, Failure, Read, Timestamp, WriteTx, decode_plain};
 
 use super::enqueue::{NewDelivery, NewTarget, enqueue};
-use super::model::{Outbox, Target};
-use super::tables::{BODIES, Contents, DELIVERIES};
+use super::model::{Delivery, Outbox, Repeat, Target};
+use super::tables::{BODIES, Contents, DELIVERIES, DeliveryRow};
 
 /// Why a delivery is not sent once more.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
@@ -20,7 +20,8 @@ pub enum NotRedelivered {
 
 impl quintet_storage::Refusal for NotRedelivered {}
 
-/// Enqueues a delivery once more that has ended: the same event under a new number, attempts anew. `body` makes what is sent from what was sent and the new number. The new number.
+/// Enqueues a delivery once more that has ended: the same event under a new number, attempts anew, and the old one says so.
+/// `body` makes what is sent from what was sent and the new number. The new number.
 ///
 /// # Errors
 /// See [`NotRedelivered`].
@@ -38,7 +39,7 @@ pub fn redeliver(
     if delivery.end.is_none() {
         return Err(NotRedelivered::NotTerminal.into());
     }
-    let sent = contents(tx, outbox, id, sealed)?.ok_or(NotRedelivered::NotFound)?;
+    let sent = contents(tx, outbox, id, sealed.clone())?.ok_or(NotRedelivered::NotFound)?;
     let target = match delivery.target {
         Target::Endpoint(id) => NewTarget::Endpoint(id),
         Target::Inline => NewTarget::Inline(delivery.url.as_deref().unwrap_or_default(), sent.key.as_deref()),
@@ -54,8 +55,10 @@ pub fn redeliver(
         redelivery_of: Some(id),
         kept_days: delivery.kept_days,
     };
-    let number = enqueue(tx, now, new, |number| body(&sent.body, number))?;
-    Ok(number.ok_or(NotRedelivered::NotFound)?)
+    let number = enqueue(tx, now, new, |number| body(&sent.body, number))?.ok_or(NotRedelivered::NotFound)?;
+    let old = Delivery { repeat: Repeat::By(number), ..delivery };
+    tx.put(&DELIVERIES, &outbox.place(id), &DeliveryRow::new(&old, sealed))?;
+    Ok(number)
 }
 
 /// What is sealed of a delivery, in its own row or in that of its body; none if nobody can read it any more.

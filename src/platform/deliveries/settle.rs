@@ -2,12 +2,12 @@
 
 use quintet_storage::{Failure, Read as _, Timestamp, WriteTx};
 
-use super::enqueue::put_due;
-use super::health::Health;
-use super::model::{Attempted, Counters, Delivery, End, Outbox, Target, Verdict, fault_of};
+use super::due::put_due;
+use super::follow::follow;
+use super::model::{Attempted, Delivery, End, Outbox, Repeat, Verdict, fault_of};
 use super::old::put_old;
-use super::room::{DeliveryRoom, Settled};
-use super::tables::{COUNTERS, DELIVERIES, DUE, DeliveryRow, HEALTH};
+use super::room::DeliveryRoom;
+use super::tables::{COUNTERS, DELIVERIES, DUE, DeliveryRow};
 
 /// An attempt that has ended.
 #[derive(Clone, Debug)]
@@ -88,41 +88,14 @@ fn end(
     delivery.end = Some(how);
     delivery.settled_at = Some(now);
     put_old(tx, outbox, delivery)?;
-    let mut counters = tx.get(&COUNTERS, &outbox.key())?.map_or_else(Counters::default, Counters::from);
-    counters.pending = counters.pending.saturating_sub(1);
+    let mut counters = tx.get(&COUNTERS, &outbox.key())?.unwrap_or_default();
+    counters.waits_no_more(delivery);
     if how == End::Dead && counts {
-        counters.dead_total = counters.dead_total.saturating_add(1);
+        counters.died();
     }
-    tx.put(&COUNTERS, &outbox.key(), &counters.into())
-}
-
-/// What follows from it for the endpoint.
-fn follow(
-    tx: &mut WriteTx<'_>,
-    now: Timestamp,
-    room: &dyn DeliveryRoom,
-    outbox: Outbox,
-    delivery: &Delivery,
-    attempted: Attempted,
-    verdict: Verdict,
-) -> Result<(), Failure> {
-    let counts = delivery.is_counted && !matches!(attempted, Attempted::Undeliverable(_));
-    let endpoint_id = match delivery.target {
-        Target::Endpoint(id) if counts => id,
-        _ => return room.settled(tx, now, &Settled { outbox, delivery, attempted, verdict, health: None }),
-    };
-    let health_key = (outbox.tenant_id, outbox.service.code(), endpoint_id);
-    let before = tx.get(&HEALTH, &health_key)?.map_or_else(Health::default, Health::from);
-    let mut after = before.clone();
-    match verdict {
-        Verdict::Delivered => after.delivered(now),
-        Verdict::Retry(_) => after.failed(),
-        Verdict::Dead => {
-            after.failed();
-            after.died(now);
-        }
+    if delivery.repeat == Repeat::Unsaid {
+        // Nothing is sent once more before it has ended.
+        delivery.repeat = Repeat::No;
     }
-    tx.put(&HEALTH, &health_key, &(&after).into())?;
-    let health = Some((endpoint_id, &before, &after));
-    room.settled(tx, now, &Settled { outbox, delivery, attempted, verdict, health })
+    tx.put(&COUNTERS, &outbox.key(), &counters)
 }

@@ -18,7 +18,7 @@ use quintet_storage::{Failure, Family, Row, Table, TableSpec, Timestamp, decode_
 use uuid::Uuid;
 
 use super::health::Health;
-use super::model::{Counters, Delivery, End, LastError, Outbox, Target};
+use super::model::{Counters, Delivery, End, LastError, Outbox, Repeat, Target};
 use crate::access::Service;
 use crate::ids::parse_ulid;
 use crate::secrets::digest_parts;
@@ -156,16 +156,19 @@ pub(crate) struct DeliveryRow {
     pub(super) sealed: Option<Sealed>,
     /// Whether it stands in [`BY_RESOURCE`].
     is_by_resource: bool,
+    repeat: Repeat,
 }
 
 impl Row for DeliveryRow {
-    const VERSION: u8 = 3;
+    const VERSION: u8 = 4;
 
-    /// Version 1 ended before the last member but one, version 2 before the last: a byte each says none, and no.
+    /// Version 1 ended before the last three members, 2 before the last two, 3 before the last: a byte each says none, no, and
+    /// that nobody has said.
     fn migrate(version: u8, bytes: &[u8]) -> Result<DeliveryRow, Failure> {
         match version {
-            1 => decode_plain(&[bytes, &[0, 0]].concat()),
-            2 => decode_plain(&[bytes, &[0]].concat()),
+            1 => decode_plain(&[bytes, &[0, 0, 0]].concat()),
+            2 => decode_plain(&[bytes, &[0, 0]].concat()),
+            3 => decode_plain(&[bytes, &[0]].concat()),
             _ => Err(Failure::Damaged(format!("a delivery has unknown version {version}"))),
         }
     }
@@ -193,6 +196,7 @@ impl DeliveryRow {
             is_counted: row.is_counted,
             kept_days: row.kept_days,
             is_by_resource: row.is_by_resource,
+            repeat: row.repeat,
         }
     }
 }
@@ -221,6 +225,7 @@ impl DeliveryRow {
             kept_days: delivery.kept_days,
             sealed,
             is_by_resource: delivery.is_by_resource,
+            repeat: delivery.repeat,
         }
     }
 }
@@ -247,8 +252,21 @@ pub(super) struct Contents {
 pub(crate) struct DueRow {
     /// Its lane: the endpoint, or what stands for the authority.
     pub(super) lane: [u8; 16],
+    /// Whether an attempt has been made already.
+    pub(super) is_retry: bool,
 }
-impl Row for DueRow {}
+
+impl Row for DueRow {
+    const VERSION: u8 = 2;
+
+    /// Version 1 had no word of earlier attempts.
+    fn migrate(version: u8, bytes: &[u8]) -> Result<DueRow, Failure> {
+        match version {
+            1 => decode_plain(&[bytes, &[0]].concat()),
+            _ => Err(Failure::Damaged(format!("a delivery that waits has unknown version {version}"))),
+        }
+    }
+}
 
 /// The row of an index whose key says everything.
 #[derive(Clone, Debug, PartialEq, Eq, Encode, Decode)]
@@ -256,23 +274,83 @@ pub(crate) struct Mark;
 impl Row for Mark {}
 
 /// See [`Counters`].
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Encode, Decode)]
+#[derive(Clone, Debug, Default, PartialEq, Eq, Encode, Decode)]
 pub(crate) struct CountersRow {
-    last_id: u64,
+    pub(super) last_id: u64,
     pending: u64,
-    dead_total: u64,
+    pub(super) dead_total: u64,
+    /// What of `pending` waits for which endpoint, in the order of their ids; where nothing waits there is none. What was
+    /// enqueued before version 4 of a delivery's row is not counted here.
+    waiting: Vec<([u8; 16], u64)>,
 }
-impl Row for CountersRow {}
 
-impl From<CountersRow> for Counters {
-    fn from(CountersRow { last_id, pending, dead_total }: CountersRow) -> Counters {
-        Counters { last_id, pending, dead_total }
+impl Row for CountersRow {
+    const VERSION: u8 = 2;
+
+    /// Version 1 had no count by endpoint.
+    fn migrate(version: u8, bytes: &[u8]) -> Result<CountersRow, Failure> {
+        match version {
+            1 => decode_plain(&[bytes, &[0]].concat()),
+            _ => Err(Failure::Damaged(format!("counters of deliveries have unknown version {version}"))),
+        }
     }
 }
 
-impl From<Counters> for CountersRow {
-    fn from(Counters { last_id, pending, dead_total }: Counters) -> CountersRow {
-        CountersRow { last_id, pending, dead_total }
+impl CountersRow {
+    /// How many wait for an endpoint.
+    pub(super) fn waiting_for(&self, endpoint_id: Uuid) -> u64 {
+        match self.place_of(endpoint_id) {
+            Ok(place) => self.waiting.get(place).map_or(0, |(_, count)| *count),
+            Err(_) => 0,
+        }
+    }
+
+    /// How many wait for addresses of their own.
+    pub(super) fn waiting_inline(&self) -> u64 {
+        self.pending.saturating_sub(self.waiting.iter().map(|(_, count)| count).sum())
+    }
+
+    fn place_of(&self, endpoint_id: Uuid) -> Result<usize, usize> {
+        self.waiting.binary_search_by(|(id, _)| id.cmp(endpoint_id.as_bytes()))
+    }
+
+    /// A delivery waits from now on.
+    pub(super) fn waits(&mut self, target: Target) {
+        self.pending += 1;
+        let Target::Endpoint(endpoint_id) = target else { return };
+        match self.place_of(endpoint_id) {
+            Ok(place) => self.waiting.iter_mut().skip(place).take(1).for_each(|(_, count)| *count += 1),
+            Err(place) => self.waiting.insert(place, (endpoint_id.into_bytes(), 1)),
+        }
+    }
+
+    /// A delivery waits no more.
+    pub(super) fn waits_no_more(&mut self, delivery: &Delivery) {
+        self.pending = self.pending.saturating_sub(1);
+        let Target::Endpoint(endpoint_id) = delivery.target else { return };
+        if delivery.repeat == Repeat::Unsaid {
+            return;
+        }
+        if let Ok(place) = self.place_of(endpoint_id) {
+            self.waiting.iter_mut().skip(place).take(1).for_each(|(_, count)| *count = count.saturating_sub(1));
+            self.waiting.retain(|(_, count)| *count > 0);
+        }
+    }
+
+    /// A delivery was given up, and that counts.
+    pub(super) fn died(&mut self) {
+        self.dead_total = self.dead_total.saturating_add(1);
+    }
+
+    /// What waits for endpoints.
+    pub(super) fn waiting(&self) -> impl Iterator<Item = (Uuid, u64)> + '_ {
+        self.waiting.iter().map(|(id, count)| (Uuid::from_bytes(*id), *count))
+    }
+}
+
+impl From<CountersRow> for Counters {
+    fn from(CountersRow { last_id, pending, dead_total, .. }: CountersRow) -> Counters {
+        Counters { last_id, pending, dead_total }
     }
 }
 
@@ -285,8 +363,20 @@ pub(crate) struct HealthRow {
     last_dead_at: Option<Timestamp>,
     last_delivered_at: Option<Timestamp>,
     window_from: Option<Timestamp>,
+    noticed_at: Option<Timestamp>,
 }
-impl Row for HealthRow {}
+
+impl Row for HealthRow {
+    const VERSION: u8 = 2;
+
+    /// Version 1 had no word of notices.
+    fn migrate(version: u8, bytes: &[u8]) -> Result<HealthRow, Failure> {
+        match version {
+            1 => decode_plain(&[bytes, &[0]].concat()),
+            _ => Err(Failure::Damaged(format!("the health of an endpoint has unknown version {version}"))),
+        }
+    }
+}
 
 impl From<HealthRow> for Health {
     fn from(row: HealthRow) -> Health {
@@ -297,6 +387,7 @@ impl From<HealthRow> for Health {
             last_dead_at: row.last_dead_at,
             last_delivered_at: row.last_delivered_at,
             window_from: row.window_from,
+            noticed_at: row.noticed_at,
         }
     }
 }
@@ -310,6 +401,7 @@ impl From<&Health> for HealthRow {
             last_dead_at: health.last_dead_at,
             last_delivered_at: health.last_delivered_at,
             window_from: health.window_from,
+            noticed_at: health.noticed_at,
         }
     }
 }

@@ -1,12 +1,12 @@
 //! What must be true of the rows of deliveries.
 
-use std::collections::HashSet;
+use std::collections::{BTreeMap, HashSet};
 
 use quintet_storage::{Failure, Read, Scan, Timestamp};
 use uuid::Uuid;
 
-use super::enqueue::lane_of;
-use super::model::{Counters, Delivery, End, LastError, Outbox, Target};
+use super::due::lane_of;
+use super::model::{Counters, Delivery, End, LastError, Outbox, Repeat, Target};
 use super::old::old_hour;
 use super::tables::{BODIES, BY_RESOURCE, BY_SUBJECT, COUNTERS, DELIVERIES, DUE, Index, Mark, OLD, OutboxKey, indexes};
 use crate::verify::each;
@@ -67,6 +67,8 @@ struct Seen {
     outbox: Option<OutboxKey>,
     last_id: u64,
     pending: u64,
+    /// By endpoint, as far as it is counted.
+    waiting: BTreeMap<Uuid, u64>,
     dead: u64,
     event_id: Option<Uuid>,
     lanes: HashSet<Uuid>,
@@ -117,13 +119,18 @@ fn check_rows(
         (Some(_), None) if read.contains(&OLD, &(old_hour(delivery), tenant_id, service, id))? => {}
         (Some(_), None) => missing("time to go"),
     }
+    let repeated = delivery.redelivery_of.map(|id| read.get(&DELIVERIES, &(tenant_id, service, id))).transpose()?;
+    let repeated = repeated.flatten().map(|row| row.into_delivery(delivery.redelivery_of.unwrap_or_default()));
+    if repeated.is_some_and(|one| one.repeat == Repeat::No || one.repeated_by().is_some_and(|by| by < id)) {
+        missing("word in what it repeats");
+    }
     if delivery.end == Some(End::Delivered) && delivery.attempts == 0 {
         missing("attempt that was taken");
     }
     Ok(())
 }
 
-/// Whether it was given up, and that counts: an attempt was made at it, and it was no test.
+/// Whether it was given up, and that counts: an attempt was made at it or would have been, and it was no test.
 fn has_counted(delivery: &Delivery) -> bool {
     let is_undeliverable =
         matches!(delivery.last_error, Some(LastError::EndpointDisabled | LastError::EndpointDeleted));
@@ -135,6 +142,9 @@ impl Seen {
     fn has_twice(&mut self, delivery: &Delivery) -> bool {
         self.last_id = delivery.id;
         self.pending += u64::from(delivery.end.is_none());
+        if let (None, Target::Endpoint(id), true) = (delivery.end, delivery.target, delivery.repeat != Repeat::Unsaid) {
+            *self.waiting.entry(id).or_default() += 1;
+        }
         self.dead += u64::from(has_counted(delivery));
         if delivery.redelivery_of.is_some() {
             return false;
@@ -148,7 +158,13 @@ impl Seen {
 
     fn check(&self, read: &impl Read, findings: &mut Vec<String>) -> Result<(), Failure> {
         let Some(outbox) = self.outbox else { return Ok(()) };
-        let counted = read.get(&COUNTERS, &outbox)?.map_or_else(Counters::default, Counters::from);
+        let row = read.get(&COUNTERS, &outbox)?.unwrap_or_default();
+        if !row.waiting().eq(self.waiting.iter().map(|(id, count)| (*id, *count))) {
+            let tenant_id = outbox.0;
+            findings
+                .push(format!("tenant {tenant_id} counts what waits for its endpoints, and that is not what waits"));
+        }
+        let counted = Counters::from(row);
         // What was given up and is gone counts on.
         if counted.pending != self.pending || counted.last_id < self.last_id || counted.dead_total < self.dead {
             let (tenant_id, pending, dead) = (outbox.0, self.pending, self.dead);

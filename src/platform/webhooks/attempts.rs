@@ -3,18 +3,21 @@
 use std::time::Duration;
 
 use data_encoding::{BASE64, HEXLOWER};
-use http::{HeaderMap, HeaderName, HeaderValue};
+use http::uri::Scheme;
+use http::{HeaderMap, HeaderName, HeaderValue, Uri};
 use quintet_storage::{Failure, Snapshot, Timestamp, WriteTx};
 use uuid::Uuid;
 
 use super::envelope::Event;
-use super::model::{DEGRADED, DisabledReason, Endpoint, EndpointKey};
+use super::model::{DEGRADED, Deed, DisabledReason, Endpoint, EndpointKey};
 use super::room::Webhooks;
 use crate::access::Service;
 use crate::clock::rfc3339;
 use crate::deliveries::{
-    Attempt, Attempted, DeliveryRoom, Destination, Health, Outbox, Policy, Settled, Verdict, hmac_sha256,
+    Attempt, Attempted, DeliveryRoom, Destination, Health, Outbox, Policy, Settled, Target, Verdict, hmac_sha256,
+    note_notice,
 };
+use crate::egress::authority_of;
 use crate::json::Json;
 
 /// Deliveries given up within a day at which a notice goes out, and at which an endpoint is disabled.
@@ -120,20 +123,23 @@ impl DeliveryRoom for Webhooks {
         let key = EndpointKey { tenant_id: settled.outbox.tenant_id, endpoint_id };
         let Some(endpoint) = self.find(tx, key)? else { return Ok(()) };
         let deads = after.dead_of_a_day(now);
-        if before.dead_of_a_day(now) < DEADS_OF_NOTICE && deads >= DEADS_OF_NOTICE {
-            self.notify(tx, now, key, &endpoint, after, settled)?;
+        if after.is_worth_a_notice(before, now, DEADS_OF_NOTICE) {
+            let is_told = self.notify(tx, now, key, &endpoint, after, settled)?;
+            note_notice(tx, settled.outbox, endpoint_id, is_told.then_some(now))?;
         }
         let is_hopeless = deads >= DEADS_OF_DISABLING && !after.has_delivered_within_a_day(now);
         if is_hopeless && endpoint.disabled.is_none() {
             let disabled = Some(DisabledReason::DeadWithoutSuccess);
-            self.put(tx, key, &Endpoint { disabled, updated_at: now, ..endpoint }, None)?;
+            let endpoint = Endpoint { disabled, updated_at: now, ..endpoint };
+            self.put(tx, key, &endpoint, None)?;
+            (self.record)(tx, now, key.tenant_id, Deed::Disabled(endpoint_id, &endpoint))?;
         }
         Ok(())
     }
 }
 
 impl Webhooks {
-    /// Tells the tenant's other endpoints that one is in a bad way.
+    /// Tells the tenant's other endpoints that one is in a bad way; whether any could be told.
     fn notify(
         &self,
         tx: &mut WriteTx<'_>,
@@ -142,12 +148,17 @@ impl Webhooks {
         endpoint: &Endpoint,
         health: &Health,
         settled: &Settled<'_>,
-    ) -> Result<(), Failure> {
-        let mut listeners = self.listeners(tx, tenant_id, self.degraded)?;
-        listeners.retain(|one| one.endpoint_id != endpoint_id);
-        // A thousand endpoints that go bad at once would tell each other a million times.
-        if listeners.is_empty() || !self.has_room(tx, tenant_id)? {
-            return Ok(());
+    ) -> Result<bool, Failure> {
+        let mut listeners = Vec::new();
+        for one in self.listeners(tx, tenant_id, self.degraded)? {
+            // One for which much waits is told nothing beyond what happens, and nobody else is kept from it.
+            let is_other = one.endpoint_id != endpoint_id;
+            if is_other && self.has_room(tx, tenant_id, Target::Endpoint(one.endpoint_id))? {
+                listeners.push(one);
+            }
+        }
+        if listeners.is_empty() {
+            return Ok(false);
         }
         let status = match settled.attempted {
             Attempted::Answered { status, .. } => Json::from(u64::from(status)),
@@ -158,7 +169,7 @@ impl Webhooks {
         let id = (self.write_id)(endpoint_id);
         let members = [
             ("endpoint_id", Json::from(id.as_str())),
-            ("url", endpoint.url.as_str().into()),
+            ("url", origin_of(&endpoint.url).into()),
             ("dead_deliveries_24h", deads.into()),
             ("dead_deliveries_total", health.dead_total.into()),
             ("consecutive_failures", health.consecutive_failures.into()),
@@ -177,6 +188,31 @@ impl Webhooks {
         };
         let kept_days = (self.terms)(tx, tenant_id)?.kept_days;
         let envelope = self.envelope_for(tx, &event, listeners.len())?;
-        self.tell(tx, &event, &envelope, &listeners, kept_days)
+        self.tell(tx, &event, &envelope, &listeners, kept_days)?;
+        Ok(true)
+    }
+}
+
+/// Scheme, host and port of an address. What is behind those may be a secret, and an endpoint is told of others.
+fn origin_of(url: &str) -> String {
+    let uri = url.parse::<Uri>().unwrap_or_default();
+    let scheme = uri.scheme().unwrap_or(&Scheme::HTTPS);
+    format!("{scheme}://{}", authority_of(&uri).unwrap_or_default())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn of_an_address_others_are_told_who_is_called_there() {
+        for (url, origin) in [
+            ("https://hooks.example.com/T0/B0/token", "https://hooks.example.com:443"),
+            ("https://hooks.example.com:8443?key=token", "https://hooks.example.com:8443"),
+            ("http://127.0.0.1:9/token", "http://127.0.0.1:9"),
+            ("https://[2001:db8::1]/token", "https://[2001:db8::1]:443"),
+        ] {
+            assert_eq!(origin_of(url), origin, "{url}");
+        }
     }
 }

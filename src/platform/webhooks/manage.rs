@@ -6,7 +6,7 @@ use uuid::Uuid;
 use super::envelope::{Event, renumbered};
 use super::model::{DisabledReason, Endpoint, EndpointChange, EndpointKey, NewEndpoint, TEST};
 use super::room::Webhooks;
-use super::tell::{ASKED_PENDING_MAX, ATTEMPTS_MAX};
+use super::tell::{ASKED_WAITING_MAX, ATTEMPTS_MAX};
 use crate::deliveries::{
     Delivery, NewDelivery, NewTarget, NotRedelivered, Target, enqueue, find as find_delivery,
     redeliver as enqueue_again, reset_health,
@@ -31,8 +31,8 @@ pub enum NotDone {
     /// The tenant has so many endpoints, and may have no more.
     #[error("there are {0} endpoints already, which is the most")]
     Full(u64),
-    /// So many deliveries wait, and there may be no more beyond what happens.
-    #[error("more than {0} deliveries wait")]
+    /// So many deliveries wait for its endpoint, and there may be no more beyond what happens.
+    #[error("{0} deliveries wait for the endpoint")]
     Crowded(u64),
     /// What is wrong with one of several deliveries.
     #[error("delivery {0}: {1}")]
@@ -85,7 +85,8 @@ impl Webhooks {
         Ok((endpoint_id, endpoint))
     }
 
-    /// Changes an endpoint; a new secret signs from the next attempt on. Enabled again, its health is counted anew.
+    /// Changes an endpoint; a new secret signs from the next attempt on. Enabled again, its health is counted anew. What changes
+    /// nothing is no change.
     ///
     /// # Errors
     /// [`NotDone::NoEndpoint`]
@@ -96,7 +97,8 @@ impl Webhooks {
         key: EndpointKey,
         change: EndpointChange,
     ) -> Result<Endpoint, Abort<NotDone>> {
-        let mut endpoint = self.find(tx, key)?.ok_or(NotDone::NoEndpoint)?;
+        let before = self.find(tx, key)?.ok_or(NotDone::NoEndpoint)?;
+        let mut endpoint = before.clone();
         if let Some(url) = change.url {
             endpoint.url = url;
         }
@@ -117,6 +119,9 @@ impl Webhooks {
         if let Some(secret) = &change.secret {
             endpoint.secret_origin = secret.origin;
         }
+        if change.secret.is_none() && endpoint == before {
+            return Ok(before);
+        }
         endpoint.updated_at = now;
         let secret = change.secret.as_ref().map(|secret| secret.key.expose().as_slice());
         keep(self.put(tx, key, &endpoint, secret)?)?;
@@ -135,9 +140,10 @@ impl Webhooks {
     /// Has an endpoint told that it is being tried: one attempt, whatever it asks for, that counts nowhere.
     ///
     /// # Errors
-    /// [`NotDone::NoEndpoint`], [`NotDone::Inactive`]
+    /// [`NotDone::NoEndpoint`], [`NotDone::Inactive`], [`NotDone::Crowded`]
     pub fn test(&self, tx: &mut WriteTx<'_>, now: Timestamp, key: EndpointKey) -> Result<Delivery, Abort<NotDone>> {
         self.check_active(tx, key)?;
+        self.demand_room(tx, key.tenant_id, Target::Endpoint(key.endpoint_id))?;
         let id = (self.write_id)(key.endpoint_id);
         let event = Event {
             event_id: tx.new_id(),
@@ -159,12 +165,9 @@ impl Webhooks {
         self.delivery(tx, key.tenant_id, id.ok_or(NotDone::NoEndpoint)?)
     }
 
-    /// What a tenant asks for beyond what happens waits for no more than so much that waits already.
-    ///
-    /// # Errors
-    /// [`NotDone::Crowded`]
-    pub fn demand_room(&self, tx: &WriteTx<'_>, tenant_id: Uuid) -> Result<(), Abort<NotDone>> {
-        if self.has_room(tx, tenant_id)? { Ok(()) } else { Err(NotDone::Crowded(ASKED_PENDING_MAX).into()) }
+    /// What is asked for beyond what happens waits for no more than so much that waits for the same target.
+    fn demand_room(&self, tx: &WriteTx<'_>, tenant_id: Uuid, target: Target) -> Result<(), Abort<NotDone>> {
+        if self.has_room(tx, tenant_id, target)? { Ok(()) } else { Err(NotDone::Crowded(ASKED_WAITING_MAX).into()) }
     }
 
     /// Whether an endpoint is there, and active.
@@ -181,7 +184,7 @@ impl Webhooks {
     /// Sends once more what has ended, to where its target is today.
     ///
     /// # Errors
-    /// [`NotDone::NoDelivery`], [`NotDone::Inactive`], [`NotDone::NotEnded`]
+    /// [`NotDone::NoDelivery`], [`NotDone::Inactive`], [`NotDone::NotEnded`], [`NotDone::Crowded`]
     pub fn redeliver(
         &self,
         tx: &mut WriteTx<'_>,
@@ -195,6 +198,9 @@ impl Webhooks {
             if endpoint.disabled.is_some() {
                 return Err(NotDone::Inactive.into());
             }
+        }
+        if old.end.is_some() {
+            self.demand_room(tx, tenant_id, old.target)?;
         }
         let attempts_max = if old.is_counted { ATTEMPTS_MAX } else { 1 };
         let again = enqueue_again(tx, now, self.outbox(tenant_id), id, attempts_max, renumbered);

@@ -35,7 +35,7 @@ pub use envelope::{Envelope, Event, renumbered};
 pub use form::DeliveryNumber;
 pub use manage::NotDone;
 pub use model::{
-    DEGRADED, DisabledReason, Endpoint, EndpointChange, EndpointKey, NewEndpoint, SecretOrigin, SigningSecret,
+    DEGRADED, Deed, DisabledReason, Endpoint, EndpointChange, EndpointKey, NewEndpoint, SecretOrigin, SigningSecret,
     Subscription, TEST,
 };
 pub use operator::{Host, Operator, Standing, Wanted};

@@ -133,6 +133,19 @@ pub struct EndpointChange {
     pub is_active: Option<bool>,
 }
 
+/// What is done to endpoints and deliveries by nobody of their tenant.
+#[derive(Clone, Copy, Debug)]
+pub enum Deed<'e> {
+    /// The operator enabled an endpoint, which now stands like this.
+    Enabled(Uuid, &'e Endpoint),
+    /// The operator had an endpoint told that it is being tried.
+    Tested(Uuid),
+    /// The operator had a delivery sent once more, under another number.
+    Redelivered(u64, u64),
+    /// An endpoint was disabled, for nothing arrived there; it now stands like this.
+    Disabled(Uuid, &'e Endpoint),
+}
+
 /// An active endpoint as far as events go.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Subscription {

@@ -9,13 +9,14 @@ use serde_json::Value;
 use uuid::Uuid;
 
 use super::manage::NotDone;
-use super::model::{DisabledReason, EndpointChange, EndpointKey};
+use super::model::{Deed, DisabledReason, EndpointChange, EndpointKey};
 use super::room::Webhooks;
 use crate::clock::Clock;
-use crate::deliveries::{
-    self, Counters, Dead, DeadPage, Delivery, DeliveryState, End, Filter, Pump, Target, is_repeated,
-};
+use crate::deliveries::{self, Counters, Dead, DeadPage, Delivery, DeliveryState, End, Filter, Pump, Target};
 use crate::egress::{Egress, EgressError, Party, authority_of};
+
+/// Lists that one of the operator's looks through: each of them is bounded.
+const LISTS_MAX: usize = 10;
 
 /// What the operator looks at and does.
 #[derive(Clone)]
@@ -104,13 +105,22 @@ impl Operator {
             return Ok((Vec::new(), false));
         }
         let Wanted { endpoint_id, state, limit } = *wanted;
-        let filter = Filter { endpoint_id, resource: None, state, since: 0, limit };
+        let mut filter = Filter { endpoint_id, resource: None, state, since: 0, before: None, limit };
         let state = |delivery: &Delivery| self.pump.state(of, delivery);
-        let page = deliveries::list(&read, of, filter, state)?;
+        let (mut found, mut is_truncated) = (Vec::new(), false);
+        for _ in 0..LISTS_MAX {
+            let page = deliveries::list(&read, of, filter, state)?;
+            filter.limit -= page.items.len();
+            found.splice(..0, page.items);
+            (is_truncated, filter.before) = (page.is_truncated, page.next_before);
+            if !is_truncated || filter.limit == 0 {
+                break;
+            }
+        }
         let item =
             |one: &Delivery| Ok((one.created_at, self.webhooks.write_delivery(&read, tenant_id, one, state(one))?));
-        let items = page.items.iter().map(item).collect::<Result<_, Failure>>()?;
-        Ok((items, page.is_truncated))
+        let items = found.iter().map(item).collect::<Result<_, Failure>>()?;
+        Ok((items, is_truncated))
     }
 
     /// A delivery of a tenant.
@@ -202,6 +212,7 @@ impl Webhooks {
         if endpoint.disabled.is_some() {
             let asked = EndpointChange { is_active: Some(true), ..EndpointChange::default() };
             endpoint = self.change(tx, now, key, asked)?;
+            (self.record)(tx, now, key.tenant_id, Deed::Enabled(key.endpoint_id, &endpoint))?;
         }
         Ok(self.record(tx, now, key, &endpoint)?)
     }
@@ -217,6 +228,7 @@ impl Webhooks {
         key: EndpointKey,
     ) -> Result<Value, Abort<NotDone>> {
         let delivery = self.test(tx, now, key)?;
+        (self.record)(tx, now, key.tenant_id, Deed::Tested(key.endpoint_id))?;
         Ok(self.write_delivery(tx, key.tenant_id, &delivery, DeliveryState::Pending)?)
     }
 
@@ -237,6 +249,7 @@ impl Webhooks {
                 Abort::Refused(what) if what != NotDone::Inactive => Abort::Refused(NotDone::Of(*id, Box::new(what))),
                 other => other,
             })?;
+            (self.record)(tx, now, tenant_id, Deed::Redelivered(*id, delivery.id))?;
             made.push(self.write_delivery(tx, tenant_id, &delivery, DeliveryState::Pending)?);
         }
         Ok(made)
@@ -245,7 +258,7 @@ impl Webhooks {
     /// Sends those of a page once more that are still given up and that nobody has sent once more since; how many.
     ///
     /// # Errors
-    /// [`NotDone`] if the endpoint is gone or inactive, and the store's failures.
+    /// [`NotDone`] if the endpoint is gone or inactive, or too much waits for it; and the store's failures.
     pub fn redeliver_dead(
         &self,
         tx: &mut WriteTx<'_>,
@@ -259,10 +272,12 @@ impl Webhooks {
         for id in &page.ids {
             let Some(delivery) = deliveries::find(tx, of, *id)? else { continue };
             let is_dead = delivery.end == Some(End::Dead) && delivery.target == Target::Endpoint(key.endpoint_id);
-            if !is_dead || is_repeated(tx, of, &delivery, page.seen_until)? {
+            // What has been sent once more since the page was read says so itself.
+            if !is_dead || delivery.repeated_by().is_some() {
                 continue;
             }
-            self.redeliver(tx, now, key.tenant_id, *id)?;
+            let again = self.redeliver(tx, now, key.tenant_id, *id)?;
+            (self.record)(tx, now, key.tenant_id, Deed::Redelivered(*id, again.id))?;
             count += 1;
         }
         Ok(count)

@@ -18,6 +18,12 @@ const STATES: [&str; 4] = [
 /// Behind which delivery.
 pub const SINCE: Parameter =
     Parameter::new("since", Shape::integer(0, i64::MAX), "Only deliveries with a higher number.");
+/// Before which delivery.
+pub const BEFORE: Parameter = Parameter::new(
+    "before",
+    Shape::integer(1, i64::MAX),
+    "Only deliveries with a lower number: `next_before` of the answer before.",
+);
 /// In which state.
 pub const STATE: Parameter = Parameter::new("state_filter", Shape::Word(&STATES, ""), "Deliveries in this state.");
 
@@ -36,6 +42,8 @@ pub const fn newest(most: i64) -> Parameter {
 pub struct Asked {
     /// With higher numbers.
     pub since: u64,
+    /// With lower numbers; none: with any.
+    pub before: Option<u64>,
     /// The newest so many.
     pub limit: usize,
     /// In which state; none: in any.
@@ -47,38 +55,47 @@ pub struct Asked {
 }
 
 impl Asked {
-    /// What a query says with [`SINCE`], [`STATE`] and `limit` ([`newest`]).
+    /// What a query says with [`SINCE`], [`BEFORE`], [`STATE`] and `limit` ([`newest`]).
     ///
     /// # Errors
     /// A parameter is not what it may be.
     pub fn read<D: Dialect>(call: &mut Call<D>, limit: &Parameter) -> Result<Asked, D::Refusal> {
         let since = call.integer(&SINCE)?.and_then(|since| u64::try_from(since).ok()).unwrap_or(0);
+        let before = call.integer(&BEFORE)?.and_then(|before| u64::try_from(before).ok());
         let limit = call.integer(limit)?.unwrap_or(USUAL);
         let word = call.word(&STATE)?;
         let state = DeliveryState::ALL.into_iter().find(|state| Some(state.name()) == word);
-        Ok(Asked { since, limit: usize::try_from(limit).unwrap_or(1), state, endpoint_id: None, resource: None })
+        let limit = usize::try_from(limit).unwrap_or(1);
+        Ok(Asked { since, before, limit, state, endpoint_id: None, resource: None })
     }
 }
 
+/// Deliveries of a tenant that were asked for.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Listed {
+    /// Oldest first.
+    pub items: Vec<Value>,
+    /// Whether there may be older ones.
+    pub is_truncated: bool,
+    /// [`BEFORE`] of whoever wants those.
+    pub next_before: Option<u64>,
+}
+
 impl Webhooks {
-    /// The deliveries of a tenant that are asked for, oldest first, and whether there are older ones.
+    /// The deliveries of a tenant that are asked for.
     ///
     /// # Errors
     /// The store cannot be read.
-    pub fn deliveries(
-        &self,
-        read: &Snapshot,
-        pump: &Pump,
-        tenant_id: Uuid,
-        asked: &Asked,
-    ) -> Result<(Vec<Value>, bool), Failure> {
-        let Asked { since, limit, state, endpoint_id, resource } = asked;
+    pub fn deliveries(&self, read: &Snapshot, pump: &Pump, tenant_id: Uuid, asked: &Asked) -> Result<Listed, Failure> {
+        let Asked { since, before, limit, state, endpoint_id, resource } = asked;
         let (of, resource) = (self.outbox(tenant_id), resource.as_deref());
-        let filter = Filter { endpoint_id: *endpoint_id, resource, state: *state, since: *since, limit: *limit };
+        let (endpoint_id, state, since, before, limit) = (*endpoint_id, *state, *since, *before, *limit);
+        let filter = Filter { endpoint_id, resource, state, since, before, limit };
         let state = |delivery: &Delivery| pump.state(of, delivery);
         let page = list(read, of, filter, state)?;
         let items = page.items.iter().map(|one| self.write_delivery(read, tenant_id, one, state(one)));
-        Ok((items.collect::<Result<_, Failure>>()?, page.is_truncated))
+        let items = items.collect::<Result<_, Failure>>()?;
+        Ok(Listed { items, is_truncated: page.is_truncated, next_before: page.next_before })
     }
 
     /// A page of a tenant's endpoints, newest first, and where the next one begins. `noun` is what they are called in cursors.

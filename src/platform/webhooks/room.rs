@@ -1,8 +1,9 @@
 //! What a service says of its webhooks.
 
-use quintet_storage::{Failure, Table, WriteTx};
+use quintet_storage::{Failure, Table, Timestamp, WriteTx};
 use uuid::Uuid;
 
+use super::model::Deed;
 use super::tables::{EndpointId, EndpointRow, SubscriptionsRow, TenantId};
 use crate::access::Service;
 use crate::deliveries::Outbox;
@@ -25,6 +26,8 @@ pub struct Webhooks {
     pub terms: fn(&WriteTx<'_>, Uuid) -> Result<Terms, Failure>,
     /// Takes about so many bytes off what is told of an event, as far as there is something to take off; whether there was.
     pub shorten: fn(&mut Json, usize) -> bool,
+    /// Writes down for a tenant what nobody of it has done, in the transaction that does it.
+    pub record: fn(&mut WriteTx<'_>, Timestamp, Uuid, Deed<'_>) -> Result<(), Failure>,
     /// How ids are written.
     pub write_id: fn(Uuid) -> String,
     /// How they are read.

@@ -6,14 +6,16 @@ use uuid::Uuid;
 use super::envelope::{Envelope, Event};
 use super::model::Subscription;
 use super::room::Webhooks;
-use crate::deliveries::{NewDelivery, NewTarget, counters, enqueue};
+use crate::deliveries::{NewDelivery, NewTarget, Target, enqueue_all, waiting_for};
 
 /// What the bodies of one event take in all, in bytes: each who is told has a copy, written in the transaction of what
 /// happened. A thousand endpoints still get a kilobyte each.
 const BYTES_OF_AN_EVENT_MAX: usize = 1 << 20;
-/// The deliveries of a tenant that may wait where there is to be another one beyond what happens: a test, a repetition, a
-/// notice.
-pub(super) const ASKED_PENDING_MAX: u64 = 10_000;
+/// The deliveries that may wait for an endpoint where it is told what happens: as many as there are in the time of all attempts,
+/// at nine events a second. What is more is given up at once.
+pub(super) const WAITING_MAX: u64 = 20_000;
+/// Those that may wait for it where there is to be another one beyond what happens: a test, a repetition, a notice.
+pub(super) const ASKED_WAITING_MAX: u64 = 10_000;
 /// Attempts at a delivery.
 pub const ATTEMPTS_MAX: u32 = 5;
 
@@ -28,9 +30,9 @@ impl Webhooks {
         Ok(endpoints)
     }
 
-    /// Whether so little waits that there may be more than what happens.
-    pub(super) fn has_room(&self, read: &impl Read, tenant_id: Uuid) -> Result<bool, Failure> {
-        Ok(counters(read, self.outbox(tenant_id))?.pending <= ASKED_PENDING_MAX)
+    /// Whether so little waits for a target that there may be more than what happens.
+    pub(super) fn has_room(&self, read: &impl Read, tenant_id: Uuid, target: Target) -> Result<bool, Failure> {
+        Ok(waiting_for(read, self.outbox(tenant_id), target)? < ASKED_WAITING_MAX)
     }
 
     /// What is sent of an event to so many.
@@ -59,7 +61,8 @@ impl Webhooks {
         }
     }
 
-    /// Tells endpoints of an event, each by a delivery of its own.
+    /// Tells endpoints of an event, each by a delivery of its own; one for which [`WAITING_MAX`] wait gets one that is given up
+    /// already.
     ///
     /// # Errors
     /// The store's failures.
@@ -71,10 +74,12 @@ impl Webhooks {
         listeners: &[Subscription],
         kept_days: u64,
     ) -> Result<(), Failure> {
-        for Subscription { endpoint_id, .. } in listeners {
-            let new = self.delivery_of(event, NewTarget::Endpoint(*endpoint_id), kept_days);
-            enqueue(tx, event.occurred_at, new, |id| envelope.with_delivery(id, Some(*endpoint_id)))?;
-        }
-        Ok(())
+        let new = |one: &Subscription| self.delivery_of(event, NewTarget::Endpoint(one.endpoint_id), kept_days);
+        let body = |id, new: &NewDelivery<'_>| match new.target {
+            NewTarget::Endpoint(endpoint_id) => envelope.with_delivery(id, Some(endpoint_id)),
+            NewTarget::Inline(..) => envelope.with_delivery(id, None),
+        };
+        let within = (self.outbox(event.tenant_id), WAITING_MAX);
+        enqueue_all(tx, event.occurred_at, self, within, listeners.iter().map(new), body)
     }
 }

@@ -77,7 +77,7 @@ fn a_timer_fires_once_at_its_instant_across_restarts() {
     assert_eq!(begun(&bench), 2);
     let fired = TimerState::Fired { at: bench.now(), delivery_id: Some(1) };
     assert_eq!((state(&bench, key), state(&bench, other)), (fired, fired), "numbers are the tenant's own");
-    let all = Deliveries { endpoint_id: None, resource: None, state: None, since: 0, limit: 9 };
+    let all = Deliveries { endpoint_id: None, resource: None, state: None, since: 0, before: None, limit: 9 };
     let pending = |_: &quintet_platform::deliveries::Delivery| quintet_platform::deliveries::DeliveryState::Pending;
     let items = deliveries(&bench.store.read(), outbox(tenant(1)), all, pending).unwrap().items;
     assert_eq!((items.len(), items[0].event.as_str(), items[0].attempts_max), (1, "timer.fired", 5));

@@ -1,11 +1,17 @@
 //! Endpoints over a real store: what they ask for and what they are told.
 
+use std::sync::Arc;
+use std::sync::atomic::{AtomicUsize, Ordering};
+
 use quintet_platform::deliveries::{
-    Attempted, Delivery, DeliveryRoom as _, Health, Settled, Verdict, counters, find as find_delivery,
+    Attempted, Delivery, DeliveryRoom as _, Settled, Target, Verdict, counters, find as find_delivery, health_of,
+    waiting_for,
 };
+use quintet_platform::json::Json;
 use quintet_platform::secrets::Secret;
 use quintet_platform::webhooks::{
-    self, EndpointChange, EndpointId, EndpointKey, NewEndpoint, SecretOrigin, SigningSecret, Subscription,
+    self, DisabledReason, EndpointChange, EndpointId, EndpointKey, Event, NewEndpoint, SecretOrigin, SigningSecret,
+    Subscription,
 };
 use quintet_storage::{Abort, Failure, Read as _, Scan, Timestamp, Uuid, WriteTx};
 
@@ -49,10 +55,6 @@ fn remove(tx: &mut WriteTx<'_>, now: Timestamp, key: EndpointKey) -> Result<(), 
 
 fn test(tx: &mut WriteTx<'_>, now: Timestamp, key: EndpointKey) -> Result<Delivery, Abort<Refusal>> {
     WEBHOOKS.test(tx, now, key).map_err(refused)
-}
-
-fn demand_room(tx: &WriteTx<'_>, tenant_id: TenantId) -> Result<(), Abort<Refusal>> {
-    WEBHOOKS.demand_room(tx, tenant_id.0).map_err(refused)
 }
 
 fn made(bench: &Bench, patterns: &[&str], is_active: bool) -> Result<Uuid, Refusal> {
@@ -128,51 +130,156 @@ fn a_crowd_of_endpoints_stops_nobody() {
     assert_eq!(counters(&read, outbox(tenant(1))).unwrap().pending, 6_000);
 }
 
-/// What a tenant asks for beyond what happens waits for ten thousand others and no more.
-#[test]
-fn what_is_asked_for_is_bounded_by_what_waits() {
-    let bench = bench();
-    let id = made(&bench, &["*"], true).unwrap();
-    let tested = || bench.run(move |tx, now| test(tx, now, of_first(id)).and_then(|_| demand_room(tx, tenant(1))));
+/// Has ten thousand tests wait for an endpoint.
+fn crowd(bench: &Bench, endpoint_id: Uuid) {
     for _ in 0..100 {
-        bench.run(move |tx, now| (0..100).try_for_each(|_| test(tx, now, of_first(id)).map(drop))).unwrap();
+        bench.run(move |tx, now| (0..100).try_for_each(|_| test(tx, now, of_first(endpoint_id)).map(drop))).unwrap();
     }
-    assert!(matches!(tested(), Err(Refusal::LimitReached(_, 10_000))));
-    assert_eq!(counters(&bench.store.read(), outbox(tenant(1))).unwrap().pending, 10_000, "nothing was enqueued");
-    bench.run(|tx, _| demand_room(tx, tenant(2))).unwrap();
 }
 
-/// Others are told of an endpoint in a bad way while little waits, and not beside a crowd: a thousand that go bad at once
-/// would tell each other a million times.
+/// What a tenant asks for beyond what happens waits for ten thousand others of the same endpoint and no more: what another
+/// endpoint does not take is nothing to it.
 #[test]
-fn notices_are_bounded_by_what_waits() {
+fn what_is_asked_for_is_bounded_by_what_waits_for_its_endpoint() {
+    let bench = bench();
+    let (bad, good) = (made(&bench, &["*"], true).unwrap(), made(&bench, &["*"], true).unwrap());
+    let pending = || counters(&bench.store.read(), outbox(tenant(1))).unwrap().pending;
+    crowd(&bench, bad);
+    let tested = bench.run(move |tx, now| test(tx, now, of_first(bad)));
+    assert!(matches!(tested, Err(Refusal::LimitReached(_, 10_000))));
+    assert_eq!(pending(), 10_000, "nothing was enqueued");
+    for _ in 0..3 {
+        bench.run(move |tx, now| test(tx, now, of_first(good))).unwrap();
+    }
+    assert_eq!(pending(), 10_003);
+}
+
+/// An endpoint takes what happens until twenty thousand wait for it; what is more is given up at once, twenty of which disable
+/// it. Others are told all the same.
+#[test]
+fn what_an_endpoint_does_not_take_is_bounded_and_disables_it() {
+    let bench = bench();
+    let bad = made(&bench, &["run.exited"], true).unwrap();
+    let good = made(&bench, &["run.exited"], true).unwrap();
+    let watch = made(&bench, &["webhook.endpoint_degraded"], true).unwrap();
+    let waiting = |id: Uuid| waiting_for(&bench.store.read(), outbox(tenant(1)), Target::Endpoint(id)).unwrap();
+    crowd(&bench, bad);
+    let tell = |of: &'static [Uuid], count: usize| {
+        let told = bench.run(move |tx, now| {
+            for _ in 0..count {
+                let event = Event {
+                    event_id: tx.new_id(),
+                    name: "run.exited".to_owned(),
+                    occurred_at: now,
+                    tenant_id: tenant(1).0,
+                    resource_type: "run",
+                    resource_id: "R1".to_owned(),
+                    data: Json::object([("a", Json::Null)]),
+                };
+                let mut listeners =
+                    WEBHOOKS.listeners(tx, tenant(1).0, WEBHOOKS.events_of(&["run.exited".to_owned()]))?;
+                listeners.retain(|one| of.is_empty() || of.contains(&one.endpoint_id));
+                let envelope = WEBHOOKS.envelope_for(tx, &event, listeners.len())?;
+                WEBHOOKS.tell(tx, &event, &envelope, &listeners, 30)?;
+            }
+            Ok(())
+        });
+        told.unwrap();
+    };
+    let only_bad: &'static [Uuid] = Box::leak(Box::new([bad]));
+    (0..100).for_each(|_| tell(only_bad, 100));
+    assert_eq!((waiting(bad), waiting(good)), (20_000, 0));
+    tell(&[], 19);
+    let record = || WEBHOOKS.find(&bench.store.read(), of_first(bad)).unwrap().unwrap();
+    assert_eq!((waiting(bad), waiting(good), record().disabled), (20_000, 19, None));
+    assert_eq!(waiting(watch), 1, "others are told of it once");
+    let health = health_of(&bench.store.read(), outbox(tenant(1)), bad).unwrap();
+    assert_eq!((health.dead_total, health.dead_of_a_day(bench.now())), (19, 19));
+    tell(&[], 1);
+    assert_eq!(record().disabled, Some(DisabledReason::DeadWithoutSuccess));
+    tell(&[], 1);
+    assert_eq!((waiting(bad), waiting(good), waiting(watch)), (20_000, 21, 1), "one that is inactive gets nothing");
+    assert_eq!(crate::verify(&bench.store.read()).unwrap(), Vec::<String>::new());
+}
+
+/// Others are told of an endpoint in a bad way however much waits for that one; those for whom much waits are not, and are told
+/// when it goes on dying.
+#[test]
+fn notices_are_bounded_by_what_waits_for_who_is_told() {
     let bench = bench();
     let bad = made(&bench, &["run.failed"], true).unwrap();
     let other = made(&bench, &["webhook.endpoint_degraded"], true).unwrap();
-    let pending = || counters(&bench.store.read(), outbox(tenant(1))).unwrap().pending;
-    let goes_bad = || {
+    let waiting = |id: Uuid| waiting_for(&bench.store.read(), outbox(tenant(1)), Target::Endpoint(id)).unwrap();
+    let deaths = Arc::new(AtomicUsize::new(0));
+    let dies = |more: usize| {
+        let deaths = Arc::clone(&deaths);
         bench.run(move |tx, now| {
-            let mut after = Health::default();
-            (0..5).for_each(|_| after.died(now));
-            let delivery = find_delivery(tx, outbox(tenant(1)), 1)?.unwrap();
-            let settled = Settled {
-                outbox: outbox(tenant(1)),
-                delivery: &delivery,
-                attempted: Attempted::Answered { status: 400, retry_after_seconds: None },
-                verdict: Verdict::Dead,
-                health: Some((bad, &Health::default(), &after)),
-            };
-            Ok(WEBHOOKS.settled(tx, now, &settled)?)
+            for _ in 0..more {
+                let before_now = deaths.fetch_add(1, Ordering::SeqCst);
+                // What is written of notices, and so many deaths.
+                let mut before = health_of(tx, outbox(tenant(1)), bad)?;
+                (0..before_now).for_each(|_| before.died(now));
+                let mut after = before.clone();
+                after.died(now);
+                let delivery = find_delivery(tx, outbox(tenant(1)), 1)?.unwrap();
+                let settled = Settled {
+                    outbox: outbox(tenant(1)),
+                    delivery: &delivery,
+                    attempted: Attempted::Answered { status: 400, retry_after_seconds: None },
+                    verdict: Verdict::Dead,
+                    health: Some((bad, &before, &after)),
+                };
+                WEBHOOKS.settled(tx, now, &settled)?;
+            }
+            Ok(())
         })
     };
-    bench.run(move |tx, now| test(tx, now, of_first(other)).map(drop)).unwrap();
-    goes_bad().unwrap();
-    assert_eq!(pending(), 2, "the other one is told");
+    crowd(&bench, bad);
+    bench.run(move |tx, now| (0..2).try_for_each(|_| test(tx, now, of_first(other)).map(drop))).unwrap();
+    dies(4).unwrap();
+    assert_eq!(waiting(other), 2);
+    dies(1).unwrap();
+    assert_eq!(waiting(other), 3, "the other one is told");
+    dies(3).unwrap();
+    assert_eq!(waiting(other), 3, "once");
+    let on = |is_active| EndpointChange { is_active: Some(is_active), ..EndpointChange::default() };
+    bench.run(move |tx, now| change(tx, now, of_first(bad), on(false))).unwrap();
+    bench.run(move |tx, now| change(tx, now, of_first(bad), on(true))).unwrap();
+    deaths.store(0, Ordering::SeqCst);
     for _ in 0..100 {
-        bench.run(move |tx, now| (0..100).try_for_each(|_| test(tx, now, of_first(other)).map(drop))).unwrap();
+        let more = move |tx: &mut WriteTx<'_>, now| {
+            (0..100).try_for_each(|_| match test(tx, now, of_first(other)) {
+                Err(Abort::Refused(Refusal::LimitReached(..))) => Ok(()),
+                tested => tested.map(drop),
+            })
+        };
+        bench.run(more).unwrap();
     }
-    goes_bad().unwrap();
-    assert_eq!(pending(), 10_002, "nobody is told");
+    dies(5).unwrap();
+    assert_eq!(waiting(other), 10_000, "who has not taken what it was told already is not told");
+    let third = made(&bench, &["webhook.endpoint_degraded"], true).unwrap();
+    dies(1).unwrap();
+    assert_eq!((waiting(other), waiting(third)), (10_000, 1), "it is not forgotten for that");
+}
+
+/// What changes nothing is no change.
+#[test]
+fn a_change_of_nothing_changes_nothing() {
+    let bench = bench();
+    let id = made(&bench, &["run.exited"], true).unwrap();
+    let made_at = WEBHOOKS.find(&bench.store.read(), of_first(id)).unwrap().unwrap().updated_at;
+    let changed = |asked: EndpointChange| {
+        bench.clock.advance(1);
+        bench.run(move |tx, now| change(tx, now, of_first(id), asked)).unwrap().updated_at
+    };
+    assert_eq!(changed(EndpointChange::default()), made_at);
+    let same = EndpointChange {
+        is_active: Some(true),
+        patterns: Some(vec!["run.exited".to_owned()]),
+        ..EndpointChange::default()
+    };
+    assert_eq!(changed(same), made_at);
+    assert!(changed(EndpointChange { secret: Some(secret(b"sesame")), ..EndpointChange::default() }) > made_at);
 }
 
 /// Nobody hands the operator's ceilings to what is told; they hold all the same.

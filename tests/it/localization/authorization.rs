@@ -111,6 +111,7 @@ impl System {
                 (201, String::new())
             }
             ("DELETE", Some(intent)) => (if own.remove(&intent).is_some() { 204 } else { 404 }, String::new()),
+            ("GET", None) if own.is_empty() => (404, json!({"code": "not_found"}).to_string()),
             ("GET", None) => (200, json!({"intents": own.values().collect::<Vec<_>>()}).to_string()),
             other => panic!("{other:?}"),
         }
@@ -254,6 +255,11 @@ fn what_is_granted_there_after_it_was_revoked_is_removed_again() {
     let (system, url) = System::open();
     let appliance = start(&url, None);
     let desk = Desk::open(&appliance);
+    // Of somebody whose grant went before it knows nothing: that keeps nobody from being asked about.
+    let before = account(&desk, "before");
+    let first = viewer(&desk, &before);
+    revoke(&desk, &first);
+    becomes(&desk, &first, "revoked");
     let account = account(&desk, "a");
     system.mood(Mood::Behind);
     let grant = viewer(&desk, &account);

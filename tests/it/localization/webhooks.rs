@@ -116,7 +116,7 @@ fn an_endpoint_is_told_of_every_event_that_it_asks_for() {
     let (by_me, by_none) = (("service_account", me.as_str()), ("system", "00000000-0000-0000-0000-000000000000"));
     let sha256 = text(&imported, "sha256");
     let data = format!(
-        r#""project_id":"{project}","file_id":"{file}","path":"k.json","version":1,"sha256":"{sha256}","keys":1,"added":1,"changed":0,"obsoleted":0,"restored":0"#
+        r#""project_id":"{project}","file_id":"{file}","version":1,"sha256":"{sha256}","keys":1,"added":1,"changed":0,"obsoleted":0,"restored":0"#
     );
     expect(&told[0], "import", ("file", &file), &data, by_me, &all);
     let changed = |cause: &str, reference: &str, from: &str, to: &str| {
@@ -374,6 +374,7 @@ fn deliveries_that_fail_are_tried_again_and_can_be_sent_once_more() {
     shelf.json("a.json", &json!({"a": "A"}));
     advance(&APPLIANCE, 1);
     let path = format!("/v1/webhooks/{id}/deliveries");
+    desk.patch_webhook(&id, &json!({}));
     let waiting = desk.get(&path).expect(200)["deliveries"][0].clone();
     assert_eq!((&waiting["state"], &waiting["attempt"]), (&json!("pending"), &json!(1)));
     assert_eq!((&waiting["last_status_code"], &waiting["last_error"]), (&json!(503), &json!("bad_status")));
@@ -405,6 +406,8 @@ fn deliveries_that_fail_are_tried_again_and_can_be_sent_once_more() {
     let record = desk.get(&format!("/v1/webhooks/{id}")).expect(200);
     assert_eq!((&record["active"], &record["disabled_reason"]), (&json!(false), &json!("dead_without_success_24h")));
     let notice = receiver.wait("watch", 1)[0].body();
+    let gone = receiver.url(410, "gone");
+    assert_eq!(Some(notice["data"]["url"].as_str().unwrap()), gone.strip_suffix("/410/gone"), "and no more of it");
     let expected = (&json!("webhook.endpoint_degraded"), &json!(id), &json!(5));
     assert_eq!(
         (&notice["event_type"], &notice["data"]["endpoint_id"], &notice["data"]["dead_deliveries_24h"]),
@@ -462,6 +465,11 @@ fn the_operator_sees_them_by_the_name_of_their_service() {
     assert_eq!(again["items"][0]["redelivery_of"], 1);
     let dead = cli(&["webhook", "redeliver", "--endpoint", &id, "--dead-since", "2020-01-01T00:00:00Z"]);
     assert_eq!(dead["redelivered"], 0);
+    let chain = desk.get("/v1/audit/events?limit=500").expect(200);
+    let all = chain["events"].as_array().unwrap();
+    let by_operator = all.iter().filter(|one| one["actor_kind"] == "system").map(|one| one["action"].as_str().unwrap());
+    let own: Vec<&str> = by_operator.filter(|action| action.starts_with("webhook.")).collect();
+    assert_eq!(own, ["webhook.update", "webhook.test", "webhook.redeliver"], "what the operator does is in the chain");
     let output = APPLIANCE.cli(&["webhook", "list", "--service", "ledger"]);
     assert_eq!(output.status.code(), Some(2), "{}", stderr(&output));
     let status = APPLIANCE.cli_json(&["status"]);

@@ -57,6 +57,8 @@ struct Model {
     /// What the others came to.
     ended: BTreeMap<u64, (&'static str, u64)>,
     notices: usize,
+    /// When the last one went out, since it was enabled last.
+    noticed: Option<i64>,
 }
 
 impl Model {
@@ -93,7 +95,11 @@ impl Model {
         let before = self.deads_at(now);
         self.deads.push(now);
         (self.dead_total, self.last_dead) = (self.dead_total + 1, Some(now));
-        self.notices += usize::from(before == 4);
+        let was_noticed = self.noticed.is_some_and(|at| now - at < DAY);
+        if self.deads_at(now) >= 5 && !was_noticed && (before == 4 || self.noticed.is_none()) {
+            self.notices += 1;
+            self.noticed = Some(now);
+        }
         if self.deads_at(now) >= 20 && self.last_success.is_none_or(|at| now - at >= DAY) {
             self.disabled = Some("dead_without_success_24h");
         }
@@ -105,6 +111,7 @@ impl Model {
             self.consecutive_failures = 0;
             self.last_success = self.last_success.filter(|at| *at >= now);
             self.deads.clear();
+            self.noticed = None;
         }
     }
 }

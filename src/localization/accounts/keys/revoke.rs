@@ -22,7 +22,7 @@ pub fn revoke_key(
     key_id: &str,
 ) -> Result<KeyRecord, Abort<Refusal>> {
     let key = get_key(tx, actor.tenant_id, key_id)?;
-    demand_may_shut_out(tx, actor.tenant_id, by, key.principal_id)?;
+    demand_may_shut_out(tx, now, actor.tenant_id, by, key.principal_id)?;
     if key.revoked_at.is_none() {
         revoke(tx, now, actor, key_id)?;
     }

@@ -86,7 +86,7 @@ async fn revoke(call: Call) -> Answered {
     let account_id = call.segment(ACCOUNT.name).map(AccountId).ok_or(Refusal::NotFound)?;
     let (actor, by) = (call.caller.actor.clone(), call.caller.key.clone());
     let revoked = change.write(move |tx, now| {
-        demand_may_shut_out(tx, actor.tenant_id, &by, account_id.0)?;
+        demand_may_shut_out(tx, now, actor.tenant_id, &by, account_id.0)?;
         let revoked = revoke_account(tx, now, &actor, account_id)?;
         Ok(Answer::json(200, written(&of_account(&revoked))?))
     });

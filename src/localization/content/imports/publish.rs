@@ -209,13 +209,12 @@ fn told(command: &PublishImport, version: FileVersion) -> Event {
     ])
 }
 
-/// What whoever asked for it is told.
-fn told_outside(command: &PublishImport, version: FileVersion) -> Told<10> {
+/// What whoever asked for it is told: no path, which is for those who may read the project.
+fn told_outside(command: &PublishImport, version: FileVersion) -> Told<9> {
     let Counts { added, changed, obsoleted, restored } = command.counts;
     let data = [
         ("project_id", Json::from(command.project_id.0.to_string())),
         ("file_id", command.file_id.0.to_string().into()),
-        ("path", command.path.as_str().into()),
         ("version", version.into()),
         ("sha256", data_encoding::HEXLOWER.encode(&command.original.sha256).into()),
         ("keys", command.keys.into()),

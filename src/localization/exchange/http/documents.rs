@@ -219,7 +219,7 @@ pub async fn export<M: Send + 'static>(
         Ok((first, maker))
     });
     let (first, maker) = begun.await.map_err(refusal_of)?;
-    Ok(Answer::stream(200, media_type, body_of(context, tenant_id, first, maker, next)))
+    Ok(Answer::stream(200, media_type, body_of(context, call.caller, first, maker, next)))
 }
 
 /// How many of a document's units came to which end (localization, X6).

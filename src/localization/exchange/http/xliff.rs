@@ -107,7 +107,7 @@ async fn export(mut call: Call) -> Answered {
     Ok(Answer::stream(
         200,
         HeaderValue::from_static(OWN),
-        body_of(context, tenant_id, first, export, |context, export, read| export.next(read, &context.shelf)),
+        body_of(context, call.caller, first, export, |context, export, read| export.next(read, &context.shelf)),
     ))
 }
 
@@ -320,6 +320,7 @@ async fn told(
         counts.skipped,
     );
     let report = Report::of(tenant_id, (file.file_id, file.key_prefix), lines);
-    let body = body_of(context, tenant_id, head, report, |context, report, read| report.next(read, &context.shelf));
+    let body =
+        body_of(context, call.caller.clone(), head, report, |context, report, read| report.next(read, &context.shelf));
     Ok(Answer::stream(200, quintet_platform::service::JSON, body))
 }

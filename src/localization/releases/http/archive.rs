@@ -56,7 +56,7 @@ async fn archive(call: Call) -> Answered {
     };
     // What is stored under this name never changes: each piece may be read in a state of its own.
     let wanted = (row.archive, range.clone());
-    let body = body_of(call.context.clone(), call.caller.tenant_id(), Vec::new(), wanted, next_bytes);
+    let body = body_of(call.context.clone(), call.caller.clone(), Vec::new(), wanted, next_bytes);
     let answer = Answer::stream(status, ZIP, body)
         .tagged(&etag)
         .header(ACCEPT_RANGES, HeaderValue::from_static("bytes"))

@@ -33,7 +33,7 @@ async fn manifest(call: Call) -> Answered {
         Ok((first, sending))
     });
     let (first, sending) = begun.await.map_err(refusal_of)?;
-    let body = body_of(context, tenant_id, first, sending, |_, sending, read| sending.next(read));
+    let body = body_of(context, call.caller, first, sending, |_, sending, read| sending.next(read));
     Ok(Answer::stream(200, JSON, body))
 }
 

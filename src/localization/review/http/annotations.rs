@@ -77,9 +77,8 @@ fn judge(
 ) -> Result<Answer, Abort<Refusal>> {
     let caller = &call.caller;
     let (key, project) = find_key(read, &call.context.shelf, caller, key_id)?;
-    if caller.demand(read, Wanted::InProject(project.place(), Action::Read)).is_err() {
-        caller.demand(read, Wanted::InLocale(project.place(), Action::Translate, locale.canonical()))?;
-    }
+    let translating = Wanted::InLocale(project.place(), Action::Translate, locale.canonical());
+    caller.demand_any(read, &[Wanted::InProject(project.place(), Action::Read), translating])?;
     let content = shaped(wished, &key.entry.source, locale)?;
     let standards = Standards::of(read, &call.context.shelf, caller.tenant_id(), &project, &key, locale)?;
     let checks = standards.judge(&key.entry, locale, &content);

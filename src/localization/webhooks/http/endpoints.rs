@@ -8,8 +8,8 @@ use quintet_platform::webhooks::{Endpoint, EndpointChange, EndpointKey, SigningS
 use quintet_storage::{Abort, Failure, Read, Uuid};
 use serde_json::{Value, json};
 
-use super::super::manage;
 use super::super::room::WEBHOOKS;
+use super::super::{chain, manage};
 use super::form::{check_url, read_change, read_new};
 use crate::access::Wanted;
 use crate::http::{Answered, Call, LIMIT};
@@ -143,7 +143,7 @@ pub(super) async fn patch(call: Call) -> Answered {
     }
     let actor = change.call.caller.actor.clone();
     let changed = change.write(move |tx, now| {
-        let endpoint = manage::change(tx, now, &actor, key.endpoint_id, manage::UPDATE, asked)?;
+        let endpoint = manage::change(tx, now, &actor, key.endpoint_id, chain::UPDATE, asked)?;
         Ok(Answer::value(200, &WEBHOOKS.record(tx, now, key, &endpoint)?))
     });
     changed.await
@@ -170,7 +170,7 @@ pub(super) async fn rotate(call: Call) -> Answered {
     let secret = SigningSecret::generated();
     let rotated = change.write(move |tx, now| {
         let asked = EndpointChange { secret: Some(secret.clone()), ..EndpointChange::default() };
-        let endpoint = manage::change(tx, now, &actor, key.endpoint_id, manage::ROTATE, asked)?;
+        let endpoint = manage::change(tx, now, &actor, key.endpoint_id, chain::ROTATE, asked)?;
         Ok(told_once(200, WEBHOOKS.record(tx, now, key, &endpoint)?, &secret)?)
     });
     rotated.await

@@ -4,7 +4,7 @@ use quintet_platform::deliveries::DeliveryState;
 use quintet_platform::ids::parse_uuid;
 use quintet_platform::service::{Answer, KeyRule, Parameter, Route, Segment, Shape, json as success, refusal_of};
 use quintet_platform::webhooks::DeliveryNumber;
-use quintet_platform::webhooks::query::{Asked, SINCE, STATE, newest};
+use quintet_platform::webhooks::query::{Asked, BEFORE, SINCE, STATE, newest};
 use serde_json::json;
 
 use super::super::manage;
@@ -23,13 +23,13 @@ pub(super) const LIST: Route = Route::get("list_webhook_deliveries", "/v1/webhoo
     .permission(MANAGE)
     .summary("The newest deliveries to an endpoint, in the order of their numbers")
     .segments(&[ENDPOINT])
-    .parameters(&[SINCE, LIMIT, STATE])
+    .parameters(&[SINCE, BEFORE, LIMIT, STATE])
     .successes(&[success(200, "WebhookDeliveryPage")])
     .codes(&["busy"]);
 pub(super) const LIST_ALL: Route = Route::get("list_deliveries", "/v1/webhooks/deliveries")
     .permission(MANAGE)
     .summary("The newest deliveries of the tenant, in the order of their numbers")
-    .parameters(&[SINCE, LIMIT, STATE, OF_ENDPOINT, OF_RESOURCE])
+    .parameters(&[SINCE, BEFORE, LIMIT, STATE, OF_ENDPOINT, OF_RESOURCE])
     .successes(&[success(200, "WebhookDeliveryPage")])
     .codes(&["busy"]);
 pub(super) const REDELIVER: Route = Route::post("redeliver_webhook", "/v1/webhooks/deliveries/{delivery_id}/redeliver")
@@ -61,8 +61,12 @@ async fn listed(call: Call, asked: Asked) -> Answered {
     let (context, tenant_id) = (call.context.clone(), call.caller.tenant_id());
     let pump = context.pump.clone();
     let told = context.aside(tenant_id, move |read| {
-        let (deliveries, is_truncated) = WEBHOOKS.deliveries(read, &pump, tenant_id.0, &asked)?;
-        Ok(Answer::value(200, &json!({"deliveries": deliveries, "truncated": is_truncated})))
+        let page = WEBHOOKS.deliveries(read, &pump, tenant_id.0, &asked)?;
+        let (deliveries, next_before) = (page.items, page.next_before);
+        Ok(Answer::value(
+            200,
+            &json!({"deliveries": deliveries, "truncated": page.is_truncated, "next_before": next_before}),
+        ))
     });
     Ok(told.await.map_err(refusal_of)?)
 }

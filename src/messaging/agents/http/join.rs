@@ -18,8 +18,8 @@ use crate::dialect::{Answered, Messaging, WRITER_TIME};
 use crate::form::field;
 use crate::identity::Workspace;
 use crate::identity::keys::{PreparedKey, token_place};
-use crate::invites;
 use crate::refusal::Refusal;
+use crate::{invites, rooms};
 
 /// Nobody who joins has more to say.
 const BODY_BYTES_MAX: usize = 64 << 10;
@@ -56,6 +56,7 @@ pub(super) async fn join(mut visit: Visit<Messaging>) -> Answered {
     let workspace = workspace_of(&visit.snapshot(), visit.now(), &token, key.is_some()).map_err(refusal_of)?;
     let admitted = visit.context.admit_own(Service::Messaging, workspace.tenant_id);
     admitted.map_err(|not| Refusal::from(Fault::of_admission(not)))?;
+    rooms::prepare(&visit.context, &workspace).await?;
     let entered = key.map(|key| entered(&workspace, &token, key, &body));
     let (context, prepared) = (visit.context.clone(), PreparedKey::draw());
     let text = prepared.text();

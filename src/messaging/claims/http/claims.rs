@@ -5,7 +5,7 @@ use quintet_platform::json::{self, Fields, Json, Limits, to_compact};
 use quintet_platform::service::{Answer, Content, KeyRule, Route, failed, json as success};
 use quintet_storage::{Failure, Read, Timestamp, Uuid, WriteTx};
 
-use super::super::tables::{Observed, Outcome};
+use super::super::tables::{Given, Observed, Outcome};
 use super::super::verdicts::{self, Verdict};
 use crate::dialect::{ACTING, Answered, Call};
 use crate::form::{self, MESSAGE};
@@ -13,7 +13,7 @@ use crate::identity::Workspace;
 use crate::mail::messages;
 use crate::mail::model::Message;
 use crate::mail::whereabouts::{concerns, has_got};
-use crate::model::{MailId, MessageId};
+use crate::model::{MailId, MessageId, MessageKey};
 use crate::refusal::Refusal;
 use crate::wire::instant;
 
@@ -37,7 +37,7 @@ pub(super) const JUDGE: Route = Route::post("judge_claim", "/v1/messages/{messag
     .body(Content::Json("VerdictNew"))
     .successes(&[success(201, "Verdict")])
     .key(KeyRule::Optional)
-    .codes(&["limit_reached"]);
+    .codes(&["busy", "limit_reached"]);
 
 fn no_message() -> Refusal {
     Refusal::NotFound("message with this id that is for this agent".to_owned())
@@ -70,13 +70,15 @@ pub(super) async fn get(call: Call) -> Answered {
 fn view(read: &impl Read, workspace: &Workspace, id: MessageId, message: &Message) -> Result<String, Failure> {
     let claim = if message.has_claim { claim(read, workspace, id, message)? } else { Json::Null };
     let all = verdicts::list(read, workspace, id)?;
-    let has = |outcome| all.iter().any(|(_, _, verdict)| verdict.outcome == outcome);
+    // A sender can be among its own recipients: that it stands by what it says proves nothing.
+    let is_other = |verdict: &Verdict| verdict.runner != message.sender_name;
+    let is_verified = all.iter().any(|(_, _, verdict)| verdict.outcome == Outcome::Verified && is_other(verdict))
+        && !all.iter().any(|(_, _, verdict)| verdict.outcome == Outcome::Refuted);
     let note = match (all.is_empty(), message.has_claim) {
         (false, _) => None,
         (true, true) => Some("No recipient has tried this claim yet: it is what its sender says."),
         (true, false) => Some("The message makes no claim."),
     };
-    let is_verified = has(Outcome::Verified) && !has(Outcome::Refuted);
     let rows = all.iter().map(|(id, at, verdict)| record(*id, *at, verdict)).collect::<Vec<_>>();
     let told = [("claim", claim), ("verdicts", rows.into()), ("verified", is_verified.into()), ("note", note.into())];
     Ok(to_compact(&Json::object(told)))
@@ -114,6 +116,7 @@ pub(super) async fn judge(call: Call) -> Answered {
     let workspace = call.caller.workspace.clone();
     let mut change = call.change().await?;
     change.begin()?;
+    let known = listed_before(&change.call, (workspace.no, id)).await?;
     let mut fields = form::members(&mut change)?;
     let result: String = form::required(&mut fields, "result")?;
     let outcome = Outcome::named(&result);
@@ -126,10 +129,22 @@ pub(super) async fn judge(call: Call) -> Answered {
     };
     let verdict = Verdict { runner: name, attestation, outcome, observed_exit, observed };
     let verb = move |tx: &mut WriteTx<'_>, now| {
-        let verdict_id = verdicts::give(tx, now, &workspace, id, &verdict)?;
+        let verdict_id = verdicts::give(tx, now, &workspace, id, (&verdict, known))?;
         Ok(Answer::json(201, to_compact(&record(verdict_id, now, &verdict))))
     };
     change.write(verb).await
+}
+
+/// Which verdicts a message has, before the transaction. Those of an earlier version are looked through in their turn, once.
+async fn listed_before(call: &Call, message: MessageKey) -> Result<Vec<Given>, Refusal> {
+    match verdicts::listed(&call.snapshot(), message).map_err(|failure| failed::<Refusal>(&failure))? {
+        Some(all) => Ok(all),
+        None => {
+            let context = call.context.clone();
+            let look = move || Ok(verdicts::found(&context.store.read(), message)?);
+            call.in_turn(&call.context.lookers, look).await
+        }
+    }
 }
 
 /// A text that may be absent, of so many characters.

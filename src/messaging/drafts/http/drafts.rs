@@ -8,8 +8,8 @@ use quintet_platform::service::{
 use quintet_storage::{Timestamp, WriteTx};
 
 use super::super::model::{Draft, DraftId, RECIPIENTS_BYTES_MAX, WRITTEN_BYTES_MAX};
-use super::super::rows::{self, check_room, find, put, remove};
-use super::path::{DRAFT, DRAFT_BODY_BYTES_MAX, draft_key};
+use super::super::rows::{self, check_room, find, put, put_new, remove};
+use super::path::{DRAFT, DRAFT_BODY_BYTES_MAX, draft_key, held_by};
 use crate::dialect::{ACTING, Answered, Call};
 use crate::form::{members, optional};
 use crate::identity::Workspace;
@@ -57,7 +57,8 @@ pub(super) const DELETE: Route = Route::delete("delete_draft", "/v1/drafts/{draf
     .marks(&[ACTING])
     .summary("Delete a draft; one that is gone already as well")
     .segments(&[DRAFT])
-    .successes(&[nothing(204)]);
+    .successes(&[nothing(204)])
+    .codes(&["busy"]);
 
 /// What a request says of a draft; `None`: nothing.
 #[derive(Debug)]
@@ -127,8 +128,10 @@ pub(super) async fn create(call: Call) -> Answered {
     let text = said.text.unwrap_or_default();
     let is_sealed = said.is_sealed.unwrap_or(false);
     check_sealing(&workspace, &text, is_sealed)?;
+    // Whoever has as many as there may be keeps nobody from the writer.
+    let held = held_by(&change.call, (no, agent)).await?;
+    check_room(held)?;
     let verb = move |tx: &mut WriteTx<'_>, now: Timestamp| {
-        check_room(tx, (no, agent))?;
         let id = DraftId(tx.new_id());
         let draft = Draft {
             to: said.to.unwrap_or_default(),
@@ -141,7 +144,7 @@ pub(super) async fn create(call: Call) -> Answered {
         };
         let answer = to_compact(&write(id, &draft, Some(&text)));
         check_size(&draft, Some(&text), is_remembered.then_some(answer.as_str()))?;
-        put(tx, &workspace, (no, agent, id), &draft, Some(&text))?;
+        put_new(tx, &workspace, (no, agent, id), &draft, (&text, held))?;
         Ok(Answer::json(201, answer))
     };
     let answered = change.write(verb).await;
@@ -209,8 +212,9 @@ pub(super) async fn change(call: Call) -> Answered {
 pub(super) async fn delete(call: Call) -> Answered {
     let key = draft_key(&call)?;
     let change = call.change().await?;
+    let held = held_by(&change.call, (key.0, key.1)).await?;
     let verb = move |tx: &mut WriteTx<'_>, _| {
-        remove(tx, key);
+        remove(tx, key, held)?;
         Ok(Answer::nothing(204))
     };
     change.freeing(true).write(verb).await

@@ -1,9 +1,11 @@
-//! Which draft a path names.
+//! Which draft a path names, and how many there are.
 
-use quintet_platform::service::{FromSegment, Segment, Shape};
+use quintet_platform::service::{FromSegment, Segment, Shape, failed};
 
 use super::super::model::{DraftId, DraftKey};
+use super::super::rows;
 use crate::dialect::Call;
+use crate::model::AgentKey;
 use crate::refusal::Refusal;
 
 /// The largest body of a draft: a text of 1 MiB, escaped as JSON.
@@ -22,4 +24,15 @@ pub(super) fn draft_key(call: &Call) -> Result<DraftKey, Refusal> {
     let ((workspace, agent), _) = call.caller.acting()?;
     let id = call.segment(DRAFT.name).ok_or_else(|| Refusal::NotFound("draft with this id".to_owned()))?;
     Ok((workspace, agent, id))
+}
+
+/// How many drafts an agent has, before a transaction. Those of an earlier version are counted in their turn, once.
+pub(super) async fn held_by(call: &Call, agent: AgentKey) -> Result<u32, Refusal> {
+    match rows::counted(&call.snapshot(), agent).map_err(|failure| failed::<Refusal>(&failure))? {
+        Some(held) => Ok(held),
+        None => {
+            let context = call.context.clone();
+            call.in_turn(&call.context.lookers, move || Ok(rows::count(&context.store.read(), agent)?)).await
+        }
+    }
 }

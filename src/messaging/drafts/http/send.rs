@@ -4,7 +4,7 @@ use quintet_platform::service::{Content, Fault, KeyRule, Route, json as success,
 use quintet_storage::{Abort, WriteTx};
 
 use super::super::rows::{find, remove, text};
-use super::path::{DRAFT, DRAFT_BODY_BYTES_MAX, draft_key};
+use super::path::{DRAFT, DRAFT_BODY_BYTES_MAX, draft_key, held_by};
 use crate::dialect::{ACTING, Answered, Call};
 use crate::form::{members, optional};
 use crate::identity::Priority;
@@ -54,6 +54,7 @@ pub(super) async fn send(call: Call) -> Answered {
         }
     };
     drop(read);
+    let held = held_by(&change.call, (key.0, key.1)).await?;
     let course = Course::New { typed: Typed { to: draft.to, cc: draft.cc }, subject: draft.subject, thread: None };
     let asked = Asked {
         course,
@@ -69,8 +70,7 @@ pub(super) async fn send(call: Call) -> Answered {
         if find(tx, key)?.version != version {
             return Err(Refusal::from(Fault::Busy).into());
         }
-        remove(tx, key);
-        Ok(())
+        Ok(remove(tx, key, held)?)
     };
     let answered = deliver(change, author, asked, spoken, before).await;
     drop(turn);

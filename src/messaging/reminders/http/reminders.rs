@@ -2,18 +2,26 @@
 
 use quintet_platform::ids::{parse_ulid, ulid};
 use quintet_platform::json::{Json, to_compact};
-use quintet_platform::service::{Answer, Content, KeyRule, Parameter, Route, Segment, Shape, failed, json as success};
+use quintet_platform::service::{
+    Answer, Content, Fault, KeyRule, Parameter, Route, Segment, Shape, failed, json as success,
+};
 use quintet_storage::{Failure, Read, Timestamp, WriteTx};
 
-use super::super::model::{Reminder, ReminderKey, State, number_of};
-use super::super::rows::{find, of_agent};
+use super::super::model::{KEPT_MAX, Reminder, ReminderKey, State, number_of};
+use super::super::rows::{counts, find, of_agent, oldest_ended};
 use super::super::{cancel as cancelling, create as making};
 use super::form::read_new;
 use crate::dialect::{ACTING, Answered, Call};
 use crate::form::members;
 use crate::identity::mailboxes;
+use crate::model::AgentKey;
 use crate::refusal::Refusal;
 use crate::wire::instant_or_null;
+
+/// So many that have ended are looked for, one of which goes.
+const ENDED_MAX: usize = 16;
+/// How often it is tried to make one while others are made.
+const TRIES: usize = 4;
 
 /// The reminder that a path names.
 const REMINDER: Segment = Segment::new("reminder_id", Shape::ANY);
@@ -32,6 +40,7 @@ pub(super) const CREATE: Route = Route::post("create_reminder", "/v1/reminders")
     .marks(&[ACTING])
     .codes(&[
         "blocked_by_recipient",
+        "busy",
         "limit_reached",
         "payload_too_large",
         "permission_denied",
@@ -60,11 +69,31 @@ pub(super) async fn create(call: Call) -> Answered {
     let caller = &change.call.caller;
     let (workspace, known) = (caller.workspace.clone(), (caller.attestation(), caller.key.id.clone()));
     let new = read_new(members(&mut change)?, &workspace, known)?;
-    let verb = move |tx: &mut WriteTx<'_>, now| {
-        let (key, reminder) = making::create(tx, now, &workspace, author, new)?;
-        Ok(Answer::json(201, to_compact(&written(tx, now, key, &reminder)?)))
-    };
-    change.write(verb).await
+    for _ in 0..TRIES {
+        let ended = ended_before(&change.call, author).await?;
+        let (workspace, new) = (workspace.clone(), new.clone());
+        let verb = move |tx: &mut WriteTx<'_>, now| {
+            let made = making::create(tx, now, &workspace, author, new, &ended)?;
+            let record = made.map(|(key, reminder)| written(tx, now, key, &reminder)).transpose()?;
+            Ok(record.map(|record| Answer::json(201, to_compact(&record))))
+        };
+        if let Some(answer) = change.try_write(verb).await? {
+            return Ok(answer);
+        }
+    }
+    Err(Refusal::from(Fault::Busy).into())
+}
+
+/// Reminders that have ended, the oldest first, where one of them must go for another: looked for outside the transaction.
+/// More than one, for others may make reminders beside this one.
+async fn ended_before(call: &Call, author: AgentKey) -> Result<Vec<ReminderKey>, Refusal> {
+    let kept = counts(&call.snapshot(), author).map_err(|failure| failed::<Refusal>(&failure))?.kept;
+    if kept < KEPT_MAX {
+        return Ok(Vec::new());
+    }
+    let context = call.context.clone();
+    let look = move || Ok(oldest_ended(&context.store.read(), author, ENDED_MAX)?);
+    call.in_turn(&call.context.lookers, look).await
 }
 
 pub(super) async fn list(mut call: Call) -> Answered {

@@ -1,8 +1,9 @@
-//! Acknowledgements that an agent owes, and that it is owed.
+//! Acknowledgements that an agent waits for (`owing`), and that others wait for from it (`owed`). The words are those of the
+//! public client, which asks what others owe to whoever asks, and what is owed by him.
 
 use quintet_platform::ids::ulid;
 use quintet_platform::json::{Json, to_compact};
-use quintet_platform::service::{Answer, Route, json as success, refusal_of};
+use quintet_platform::service::{Answer, Route, json as success};
 use quintet_storage::{Failure, Read};
 
 use crate::acks::{Owed, of_debtor, of_sender};
@@ -12,7 +13,6 @@ use crate::mail::messages;
 use crate::mail::model::{Delivery, Message};
 use crate::mail::whereabouts::delivery_of;
 use crate::model::{AgentKey, AgentNo, DeliveryId, MessageId};
-use crate::refusal::Refusal;
 use crate::wire::{instant, instant_or_null};
 
 /// More are not shown.
@@ -23,21 +23,40 @@ const LOOKED_AT_MAX: usize = 2_000;
 pub(super) const OWING: Route = Route::get("list_owing", "/v1/reminders/owing")
     .permission("read")
     .marks(&[ACTING])
-    .summary("Messages that the agent has yet to acknowledge, the oldest first")
+    .summary("Messages of the agent that others have yet to acknowledge, the oldest first")
     .successes(&[success(200, "Owing")])
     .codes(&["busy"]);
 pub(super) const OWED: Route = Route::get("list_owed", "/v1/reminders/owed")
     .permission("read")
     .marks(&[ACTING])
-    .summary("Messages of the agent that others have yet to acknowledge, the oldest first")
+    .summary("Messages that the agent has yet to acknowledge, the oldest first")
     .successes(&[success(200, "OwedAcks")])
     .codes(&["busy"]);
 
 pub(super) async fn owing(call: Call) -> Answered {
     let (agent, _) = call.caller.acting()?;
     let context = call.context.clone();
-    let look = move || Ok(arrived(&context.store.read(), agent)?);
+    let look = move || Ok(awaited(&context.store.read(), agent)?);
     answer("owing", call.in_turn(&call.context.lookers, look).await?)
+}
+
+/// What an agent waits for, the oldest first, with what is held for whoever owes it.
+fn awaited(read: &impl Read, agent: AgentKey) -> Result<Vec<Json>, Failure> {
+    let all = of_sender(read, agent, SHOWN_MAX)?.into_iter();
+    let rows = all.map(|(debtor, id, owed)| {
+        let (key, message) = ((agent.0, debtor), messages::get(read, (agent.0, id))?);
+        let mailbox = mailboxes::get(read, key)?;
+        let delivered = delivery_of(read, key, &mailbox, (id, &message))?;
+        Ok(row(debtor, (id, message), delivered, &owed, ("recipient_name", mailbox.name)))
+    });
+    rows.collect()
+}
+
+pub(super) async fn owed(call: Call) -> Answered {
+    let (agent, _) = call.caller.acting()?;
+    let context = call.context.clone();
+    let look = move || Ok(arrived(&context.store.read(), agent)?);
+    answer("owed", call.in_turn(&call.context.lookers, look).await?)
 }
 
 /// What an agent owes for what has come, the oldest first: what is held, for it or with its thread, it reads nowhere before it
@@ -64,22 +83,6 @@ fn arrived(read: &impl Read, agent: AgentKey) -> Result<Vec<Json>, Failure> {
         }
     }
     Ok(rows)
-}
-
-pub(super) async fn owed(call: Call) -> Answered {
-    let (agent, _) = call.caller.acting()?;
-    let read = call.snapshot();
-    let list = || -> Result<Vec<Json>, Failure> {
-        let all = of_sender(&read, agent, SHOWN_MAX)?.into_iter();
-        all.map(|(debtor, id, owed)| {
-            let (key, message) = ((agent.0, debtor), messages::get(&read, (agent.0, id))?);
-            let mailbox = mailboxes::get(&read, key)?;
-            let delivered = delivery_of(&read, key, &mailbox, (id, &message))?;
-            Ok(row(debtor, (id, message), delivered, &owed, ("recipient_name", mailbox.name)))
-        })
-        .collect()
-    };
-    answer("owed", list().map_err(|failure| refusal_of::<Refusal>(failure.into()))?)
 }
 
 fn answer(name: &'static str, rows: Vec<Json>) -> Answered {

@@ -7,7 +7,7 @@ use quintet_platform::service::{
 };
 use quintet_storage::{Failure, Read, Snapshot, Timestamp, WriteTx};
 
-use super::super::look::{Part, latest, of_thread};
+use super::super::look::{Onlooker, Part, latest, of_thread};
 use super::page::{LIMIT, count};
 use crate::dialect::{ACTING, Answered, Call};
 use crate::identity::{Caller, Workspace};
@@ -71,8 +71,11 @@ pub(super) async fn list(mut call: Call) -> Answered {
     let context = call.context.clone();
     let look = move || {
         let read = context.store.read();
-        let records =
-            latest(&read, agent, limit)?.into_iter().map(|(id, thread)| record(&read, (agent.0, id), &thread));
+        let records = latest(&read, agent, limit)?.into_iter().map(|(id, thread, oldest)| {
+            let onlooker = Onlooker::new(&read, agent, &thread)?;
+            let subject = onlooker.subject(&read, (id, &thread), Some(&oldest))?;
+            record(&read, (agent.0, id), &thread, &subject)
+        });
         let threads = records.collect::<Result<Vec<_>, Failure>>()?;
         Ok(to_compact(&Json::object([("count", Json::from(threads.len())), ("threads", threads.into())])))
     };
@@ -89,8 +92,11 @@ pub(super) async fn get(mut call: Call) -> Answered {
         let (read, key) = (context.store.read(), (agent.0, id));
         let thread = if rows::takes_part(&read, key, agent.1)? { rows::find(&read, key)? } else { None };
         let thread = thread.ok_or_else(no_thread)?;
-        let part = of_thread(&read, &workspace, key, agent.1, (before, limit))?;
-        Ok(view(&read, &workspace, key, &thread, &part)?)
+        let onlooker = Onlooker::new(&read, agent, &thread)?;
+        let part = of_thread(&read, &workspace, key, &onlooker, (before, limit))?;
+        let oldest = part.messages.first().map(|(_, message, _)| message.subject.as_str());
+        let subject = onlooker.subject(&read, (id, &thread), oldest)?;
+        Ok(view(&read, &workspace, key, (&thread, &subject), &part)?)
     };
     Ok(Answer::json(200, call.in_turn(&call.context.lookers, look).await?))
 }
@@ -99,7 +105,7 @@ fn view(
     read: &Snapshot,
     workspace: &Workspace,
     key: ThreadKey,
-    thread: &Thread,
+    (thread, subject): (&Thread, &str),
     part: &Part,
 ) -> Result<String, Failure> {
     let shown = part.messages.iter().map(|(id, message, contents)| {
@@ -108,7 +114,7 @@ fn view(
     });
     let messages = shown.collect::<Result<Vec<_>, Failure>>()?;
     let told = [
-        ("thread", record(read, key, thread)?),
+        ("thread", record(read, key, thread, subject)?),
         ("count", messages.len().into()),
         ("has_more", part.before.is_some().into()),
         ("next_before", part.before.map(|id| ulid(id.0)).into()),
@@ -117,13 +123,13 @@ fn view(
     Ok(to_compact(&Json::object(told)))
 }
 
-/// A thread as lists show it.
-fn record(read: &impl Read, key: ThreadKey, thread: &Thread) -> Result<Json, Failure> {
+/// A thread as lists show it. How many messages there are counts all of them.
+fn record(read: &impl Read, key: ThreadKey, thread: &Thread, subject: &str) -> Result<Json, Failure> {
     let (names, count) = rows::named(read, key, NAMED_MAX)?;
     let paused = thread.pause.is_some();
     Ok(Json::object([
         ("id", Json::from(ulid(key.1.0))),
-        ("subject", thread.subject.as_str().into()),
+        ("subject", subject.into()),
         ("state", if paused { "paused" } else { "active" }.into()),
         ("message_count", thread.message_count.into()),
         ("participants", texts(names)),

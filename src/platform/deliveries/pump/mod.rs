@@ -26,16 +26,16 @@ use tokio::sync::Notify;
 use uuid::Uuid;
 
 use super::list::state_of;
-use super::model::{Attempted, Delivery, DeliveryState, Outbox, Verdict};
+use super::model::{Attempted, Delivery, DeliveryState, LastError, Outbox, Verdict};
 use super::room::DeliveryRoom;
 use super::settle::{Finished, settle};
-use super::tables::{DUE, DuePlace};
+use super::tables::{DUE, DuePlace, DueRow};
 use crate::access::Service;
 use crate::clock::{BoxFuture, Clock, DueWork, Pauses};
 use crate::egress::Egress;
-use waiting::{InFlightMax, LANE_HELD_MAX, LaneKey, Taken, Waiting, first_at};
+use waiting::{InFlightMax, Kind, Pace, QUEUE_HELD_MAX, QueueKey, Taken, Waiting, first_at};
 
-/// Rows of the index that are looked at at a time, read at a time, and looked at for a lane that has run empty.
+/// Rows of the index that are looked at at a time, read at a time, and looked at for a queue that has run empty.
 const LOOK_ROWS: usize = 1_024;
 const PAGE_ROWS: usize = 256;
 const FEED_ROWS: usize = 8_192;
@@ -43,6 +43,8 @@ const FEED_ROWS: usize = 8_192;
 const SETTLED_AT_ONCE: usize = 64;
 /// Bytes after which the rest of them is left to the next one.
 const SETTLED_BYTES_MAX: usize = 256 << 10;
+/// An attempt that takes longer than this part of what it may is slow: 5 s where it may take 15.
+const SLOW_PART: u32 = 3;
 /// How long settling may wait for the writer, and how long it waits before it tries again.
 const WRITER_TIME: Duration = Duration::from_secs(10);
 const SETTLE_PAUSE: Duration = Duration::from_secs(1);
@@ -79,7 +81,7 @@ struct Inner {
     egress: Egress,
     rooms: HashMap<Service, Arc<dyn DeliveryRoom>>,
     in_hand: Mutex<InHand>,
-    finished: Mutex<Vec<(Taken, Finished)>>,
+    finished: Mutex<Vec<(Taken, Pace, Finished)>>,
     /// One settles for all that have finished.
     settling: tokio::sync::Mutex<()>,
     /// Somebody's attempt has been settled.
@@ -271,8 +273,7 @@ impl Inner {
             let page = read.scan(&DUE, Scan::all().from(&from).limit(64))?;
             let is_last = page.len() < 64;
             for (due, row) in page {
-                let lane = ((due.1, due.2), Uuid::from_bytes(row.lane));
-                if !in_hand.waiting.knows(&due) && !in_hand.waiting.leaves(lane, &due) {
+                if !in_hand.waiting.knows(&due) && !in_hand.waiting.leaves(queue_of(&due, &row), &due) {
                     // What was due before the clock was put back is due still.
                     return Ok(Some(if due.0 <= read.time() { due.0.min(now) } else { due.0 }));
                 }
@@ -321,7 +322,7 @@ impl Inner {
                     in_hand.rest = Some((from, newest));
                     return Ok(());
                 }
-                in_hand.waiting.offer(((due.1, due.2), Uuid::from_bytes(row.lane)), due);
+                in_hand.waiting.offer(queue_of(&due, &row), due);
                 seen += 1;
                 from = behind(due);
             }
@@ -332,38 +333,38 @@ impl Inner {
         }
     }
 
-    /// Begins as many attempts as may be, and looks up what is left of one lane that has run empty.
+    /// Begins as many attempts as may be, and looks up what is left of one queue that has run empty.
     fn begin(self: &Arc<Self>, in_hand: &mut InHand) -> Result<(), Failure> {
-        if let Some((lane, from)) = in_hand.waiting.take_hungry() {
-            let (found, rest_from) = self.rest_of(lane, from, in_hand.floor)?;
-            in_hand.waiting.feed(lane, found, rest_from);
+        if let Some((queue, from)) = in_hand.waiting.take_hungry() {
+            let (found, rest_from) = self.rest_of(queue, from, in_hand.floor)?;
+            in_hand.waiting.feed(queue, found, rest_from);
         }
         while let Some(taken) = in_hand.waiting.take(|service| self.most(service)) {
             tokio::spawn(Arc::clone(self).see_to(taken));
         }
         if in_hand.waiting.is_hungry() {
-            // One lane at a time: looking through the index takes its time.
+            // One queue at a time: looking through the index takes its time.
             self.clock.wake();
         }
         Ok(())
     }
 
-    /// What the index has of a lane between two places, as much as a lane may hold; where to look on, if not to the end.
+    /// What the index has of a queue between two places, as much as it may hold; where to look on, if not to the end.
     fn rest_of(
         &self,
-        lane: LaneKey,
+        queue: QueueKey,
         from: DuePlace,
         floor: DuePlace,
     ) -> Result<(Vec<DuePlace>, Option<DuePlace>), Failure> {
         let read = self.store.read();
         let (mut found, mut seen, mut from) = (Vec::new(), 0, from);
-        while seen < FEED_ROWS && found.len() < LANE_HELD_MAX {
+        while seen < FEED_ROWS && found.len() < QUEUE_HELD_MAX {
             let rows = read.scan(&DUE, Scan::all().from(&from).until(&floor).limit(PAGE_ROWS))?;
             let is_last = rows.len() < PAGE_ROWS;
             seen += rows.len();
             for (due, row) in rows {
-                if ((due.1, due.2), Uuid::from_bytes(row.lane)) == lane {
-                    if found.len() == LANE_HELD_MAX {
+                if queue_of(&due, &row) == queue {
+                    if found.len() == QUEUE_HELD_MAX {
                         return Ok((found, Some(due)));
                     }
                     found.push(due);
@@ -388,14 +389,15 @@ impl Inner {
 
     /// Makes an attempt and has it settled; then the next ones begin.
     async fn see_to(self: Arc<Self>, taken: Taken) {
+        let begun = Instant::now();
         let finished = loop {
             let tried = AssertUnwindSafe(self.attempt(&taken)).catch_unwind().await;
             match tried.unwrap_or(Err(Failure::Panicked)) {
                 Ok(Some(finished)) => break finished,
-                Ok(None) => return self.go_on([taken]),
+                Ok(None) => return self.go_on([(taken, Pace::None)]),
                 Err(failure) if is_lasting(&failure) => {
                     self.leave_alone(taken, &failure);
-                    return self.go_on([taken]);
+                    return self.go_on([(taken, Pace::None)]);
                 }
                 Err(failure) => {
                     tracing::warn!(%failure, "a delivery that is due cannot be read; trying again");
@@ -403,7 +405,8 @@ impl Inner {
                 }
             }
         };
-        self.finished.lock().unwrap_or_else(PoisonError::into_inner).push((taken, finished));
+        let pace = self.pace(&finished, begun.elapsed());
+        self.finished.lock().unwrap_or_else(PoisonError::into_inner).push((taken, pace, finished));
         let _alone = self.settling.lock().await;
         let batch = {
             let mut finished = self.finished.lock().unwrap_or_else(PoisonError::into_inner);
@@ -415,7 +418,18 @@ impl Inner {
         }
         let batch = Arc::new(batch);
         self.settle(&batch).await;
-        self.go_on(batch.iter().map(|(taken, _)| *taken));
+        self.go_on(batch.iter().map(|(taken, pace, _)| (*taken, *pace)));
+    }
+
+    /// Whether an attempt that took so long was a slow one.
+    fn pace(&self, finished: &Finished, took: Duration) -> Pace {
+        let policy = self.rooms.get(&finished.outbox.service).map(|room| room.policy());
+        match (finished.attempted, policy) {
+            (Attempted::Undeliverable(_), _) | (_, None) => Pace::None,
+            (Attempted::Failed(LastError::TimedOut), _) => Pace::Slow,
+            (_, Some(policy)) if took >= policy.whole_time / SLOW_PART => Pace::Slow,
+            _ => Pace::Quick,
+        }
     }
 
     /// A delivery is left alone until the next start.
@@ -425,10 +439,10 @@ impl Inner {
     }
 
     /// These have ended, whether or not something came of them; the next ones begin.
-    fn go_on(self: &Arc<Self>, ended: impl IntoIterator<Item = Taken>) {
+    fn go_on(self: &Arc<Self>, ended: impl IntoIterator<Item = (Taken, Pace)>) {
         let mut in_hand = self.in_hand();
-        for taken in ended {
-            in_hand.waiting.ended(taken);
+        for (taken, pace) in ended {
+            in_hand.waiting.ended(taken, pace);
         }
         if !self.is_stopping()
             && let Err(failure) = self.begin(&mut in_hand)
@@ -441,13 +455,13 @@ impl Inner {
 
     /// Writes down what came of attempts, however often that has to be tried: what has arrived is not sent again because
     /// the disk is full for a while.
-    async fn settle(self: &Arc<Self>, batch: &Arc<Vec<(Taken, Finished)>>) {
+    async fn settle(self: &Arc<Self>, batch: &Arc<Vec<(Taken, Pace, Finished)>>) {
         let mut begun_from = 0;
         while begun_from < batch.len() {
             let (inner, all) = (Arc::clone(self), Arc::clone(batch));
             let verb = move |tx: &mut WriteTx<'_>, now: Timestamp| -> Result<_, Abort<Infallible>> {
                 let (mut verdicts, mut settled) = (Vec::new(), 0);
-                for (_, finished) in all.iter().skip(begun_from) {
+                for (_, _, finished) in all.iter().skip(begun_from) {
                     // What follows from one can be a notice to a thousand others.
                     if tx.written_bytes() >= SETTLED_BYTES_MAX {
                         break;
@@ -470,7 +484,7 @@ impl Inner {
                 Err(Abort::Failed(failure)) if is_lasting(&failure) => {
                     match batch.get(begun_from..).unwrap_or_default() {
                         [] => return,
-                        [(taken, _)] => return self.leave_alone(*taken, &failure),
+                        [(taken, ..)] => return self.leave_alone(*taken, &failure),
                         // One of them stands in the way of all others.
                         rest => {
                             for one in rest {
@@ -509,6 +523,12 @@ impl Inner {
 /// Whether trying again fails again: what is stored, or what is made of it, is not as it should be.
 fn is_lasting(failure: &Failure) -> bool {
     matches!(failure, Failure::Damaged(_) | Failure::Panicked | Failure::TooLarge)
+}
+
+/// The queue of a delivery that waits.
+fn queue_of(due: &DuePlace, row: &DueRow) -> QueueKey {
+    let kind = if row.is_retry { Kind::Retry } else { Kind::First };
+    (((due.1, due.2), Uuid::from_bytes(row.lane)), kind)
 }
 
 /// The place up to which the index is complete. What is newer may still get a neighbour before it: a transaction under way,

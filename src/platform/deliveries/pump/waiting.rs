@@ -1,8 +1,12 @@
 //! What the pump has in hand: deliveries whose time has come, by outbox and lane, and whose turn it is.
 //!
-//! Outboxes take turns, and so do the lanes of one. A lane holds so many and no more: what comes behind that stays in the
-//! table, and is looked up there when the lane has run empty. So memory does not grow with what waits, and what waits for
-//! a receiver that is slow is in nobody's way.
+//! Outboxes take turns, and so do the lanes of one. A lane has two queues, of first attempts and of further ones: those go
+//! first, or nothing would be tried again in its time where new deliveries come in all the time. A queue holds so many and no
+//! more: what comes behind that stays in the table, and is looked up there when the queue has run empty. So memory does not
+//! grow with what waits, and what waits for a receiver that is slow is in nobody's way.
+//!
+//! A lane is *slow* whose last attempt took long: it gets one attempt at a time, and all slow lanes of an outbox half of its
+//! places.
 
 use std::collections::{HashMap, HashSet, VecDeque};
 
@@ -11,8 +15,13 @@ use uuid::Uuid;
 
 use super::super::tables::{DuePlace, OutboxKey};
 
-/// Deliveries of a lane that are held.
-pub(super) const LANE_HELD_MAX: usize = 500;
+/// Deliveries of a queue that are held.
+pub(super) const QUEUE_HELD_MAX: usize = 500;
+/// One first attempt has its turn behind so many further ones, if both wait. With five attempts in all, four of five are
+/// further ones: these are never behind.
+const RETRIES_IN_A_ROW: u8 = 7;
+/// Slow lanes that are remembered.
+const SLOW_LANES_MAX: usize = 10_000;
 /// Attempts in flight, of all.
 pub(super) const IN_FLIGHT_MAX: usize = 256;
 /// The last of these are for outboxes that have few in flight: so many with receivers that keep silent leave them alone.
@@ -21,6 +30,29 @@ const FEW_IN_FLIGHT: usize = 8;
 
 /// A lane: whose, and which.
 pub(super) type LaneKey = (OutboxKey, Uuid);
+
+/// Which attempts.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub(super) enum Kind {
+    /// The first one of each delivery.
+    First,
+    /// Further ones.
+    Retry,
+}
+
+/// Of which lane, and which attempts.
+pub(super) type QueueKey = (LaneKey, Kind);
+
+/// How long an attempt took, if one was made.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Pace {
+    /// None was made.
+    None,
+    /// Not long.
+    Quick,
+    /// Long: there was no answer in time, or it was late.
+    Slow,
+}
 
 /// A delivery whose turn it is.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -44,9 +76,11 @@ pub(super) struct Waiting {
     turns: VecDeque<OutboxKey>,
     /// All that is held or in flight.
     known: HashSet<DuePlace>,
-    /// Lanes that have run empty and have more in the table.
-    hungry: VecDeque<LaneKey>,
+    /// Queues that have run empty and have more in the table.
+    hungry: VecDeque<QueueKey>,
     in_flight_of: HashSet<DuePlace>,
+    /// Lanes whose last attempt took long.
+    slow: HashSet<LaneKey>,
     /// What cannot be seen to until the next start.
     left_alone: HashSet<DuePlace>,
 }
@@ -56,17 +90,65 @@ struct Held {
     lanes: HashMap<Uuid, Lane>,
     turns: VecDeque<Uuid>,
     in_flight: usize,
+    /// Those of them that are of slow lanes.
+    slow_in_flight: usize,
     has_turn: bool,
 }
 
 #[derive(Default)]
 struct Lane {
-    ready: VecDeque<DuePlace>,
+    first: Queue,
+    retry: Queue,
+    /// Further attempts since the last first one.
+    retries: u8,
     in_flight: usize,
     has_turn: bool,
+    is_slow: bool,
+}
+
+#[derive(Default)]
+struct Queue {
+    ready: VecDeque<DuePlace>,
     /// From this place on its deliveries are in the table alone.
     rest_from: Option<DuePlace>,
     is_hungry: bool,
+}
+
+impl Lane {
+    fn queue(&self, kind: Kind) -> &Queue {
+        match kind {
+            Kind::First => &self.first,
+            Kind::Retry => &self.retry,
+        }
+    }
+
+    fn queue_mut(&mut self, kind: Kind) -> &mut Queue {
+        match kind {
+            Kind::First => &mut self.first,
+            Kind::Retry => &mut self.retry,
+        }
+    }
+
+    fn is_ready(&self) -> bool {
+        !self.first.ready.is_empty() || !self.retry.ready.is_empty()
+    }
+
+    /// Whether there is nothing left of it.
+    fn is_over(&self) -> bool {
+        let is_empty = |queue: &Queue| queue.ready.is_empty() && queue.rest_from.is_none();
+        self.in_flight == 0 && is_empty(&self.first) && is_empty(&self.retry)
+    }
+
+    /// Its next attempt.
+    fn take(&mut self) -> Option<DuePlace> {
+        let is_first = self.retries >= RETRIES_IN_A_ROW || self.retry.ready.is_empty();
+        if is_first && let Some(due) = self.first.ready.pop_front() {
+            self.retries = 0;
+            return Some(due);
+        }
+        self.retries = self.retries.saturating_add(1);
+        self.retry.ready.pop_front()
+    }
 }
 
 impl Waiting {
@@ -85,10 +167,10 @@ impl Waiting {
         self.in_flight_of.contains(due)
     }
 
-    /// Whether a delivery of this lane at this place is known to be in the table, and left there for the time being.
-    pub(super) fn leaves(&self, (outbox, lane): LaneKey, due: &DuePlace) -> bool {
+    /// Whether a delivery of this queue at this place is known to be in the table, and left there for the time being.
+    pub(super) fn leaves(&self, ((outbox, lane), kind): QueueKey, due: &DuePlace) -> bool {
         let lane = self.outboxes.get(&outbox).and_then(|held| held.lanes.get(&lane));
-        lane.and_then(|lane| lane.rest_from).is_some_and(|from| from <= *due)
+        lane.and_then(|lane| lane.queue(kind).rest_from).is_some_and(|from| from <= *due)
     }
 
     /// Whether nothing is in hand, and nothing is left in the table whose time has come.
@@ -103,17 +185,19 @@ impl Waiting {
 
     /// Takes a delivery in whose time has come, unless it is known already; whether it was not. They come in the order of
     /// their places, but for the newest.
-    pub(super) fn offer(&mut self, key: LaneKey, due: DuePlace) -> bool {
-        if self.knows(&due) || self.leaves(key, &due) {
+    pub(super) fn offer(&mut self, queue: QueueKey, due: DuePlace) -> bool {
+        if self.knows(&due) || self.leaves(queue, &due) {
             return false;
         }
+        let (key, kind) = queue;
         let (outbox, lane_id) = key;
         let held = self.outboxes.entry(outbox).or_default();
-        let lane = held.lanes.entry(lane_id).or_default();
-        if lane.ready.len() >= LANE_HELD_MAX {
-            lane.rest_from = Some(due);
+        let new = || Lane { is_slow: self.slow.contains(&key), ..Lane::default() };
+        let queue = held.lanes.entry(lane_id).or_insert_with(new).queue_mut(kind);
+        if queue.ready.len() >= QUEUE_HELD_MAX {
+            queue.rest_from = Some(due);
         } else {
-            lane.ready.push_back(due);
+            queue.ready.push_back(due);
             self.known.insert(due);
         }
         self.enter(key);
@@ -140,7 +224,7 @@ impl Waiting {
     }
 
     /// An attempt has ended, and what came of it is durable.
-    pub(super) fn ended(&mut self, taken: Taken) {
+    pub(super) fn ended(&mut self, taken: Taken, pace: Pace) {
         let (outbox, lane_id) = taken.lane;
         if !self.known.remove(&taken.due) {
             return;
@@ -152,9 +236,16 @@ impl Waiting {
             others.into_iter().for_each(|other| self.enter_outbox(other));
         }
         let Some(held) = self.outboxes.get_mut(&outbox) else { return };
-        held.in_flight = held.in_flight.saturating_sub(1);
-        if let Some(lane) = held.lanes.get_mut(&lane_id) {
-            lane.in_flight = lane.in_flight.saturating_sub(1);
+        held.ended(lane_id, pace);
+        match pace {
+            Pace::None => {}
+            Pace::Quick => {
+                self.slow.remove(&taken.lane);
+            }
+            Pace::Slow if self.slow.len() < SLOW_LANES_MAX => {
+                self.slow.insert(taken.lane);
+            }
+            Pace::Slow => {}
         }
         self.enter(taken.lane);
         // Others of the outbox may have waited for this one.
@@ -166,39 +257,39 @@ impl Waiting {
         self.known.iter().map(|due| due.0).min()
     }
 
-    /// Whether a lane has run empty and has more in the table.
+    /// Whether a queue has run empty and has more in the table.
     pub(super) fn is_hungry(&self) -> bool {
         !self.hungry.is_empty()
     }
 
-    /// A lane that has run empty and has more in the table, and from where on.
-    pub(super) fn take_hungry(&mut self) -> Option<(LaneKey, DuePlace)> {
+    /// A queue that has run empty and has more in the table, and from where on.
+    pub(super) fn take_hungry(&mut self) -> Option<(QueueKey, DuePlace)> {
         while let Some(key) = self.hungry.pop_front() {
-            let Some(lane) = self.lane(key) else { continue };
-            lane.is_hungry = false;
-            if let (Some(from), true) = (lane.rest_from, lane.ready.is_empty()) {
+            let Some(queue) = self.queue(key) else { continue };
+            queue.is_hungry = false;
+            if let (Some(from), true) = (queue.rest_from, queue.ready.is_empty()) {
                 return Some((key, from));
             }
         }
         None
     }
 
-    /// Takes in what was found in the table for a lane that had run empty; `rest_from` is where to look on, if there may
+    /// Takes in what was found in the table for a queue that had run empty; `rest_from` is where to look on, if there may
     /// be more.
-    pub(super) fn feed(&mut self, key: LaneKey, found: Vec<DuePlace>, rest_from: Option<DuePlace>) {
-        let Some(lane) = self.lane(key) else { return };
-        lane.rest_from = None;
+    pub(super) fn feed(&mut self, key: QueueKey, found: Vec<DuePlace>, rest_from: Option<DuePlace>) {
+        let Some(queue) = self.queue(key) else { return };
+        queue.rest_from = None;
         for due in found {
             self.offer(key, due);
         }
-        if let Some(lane) = self.lane(key) {
-            lane.rest_from = lane.rest_from.or(rest_from);
+        if let Some(queue) = self.queue(key) {
+            queue.rest_from = queue.rest_from.or(rest_from);
         }
-        self.enter(key);
+        self.enter(key.0);
     }
 
-    fn lane(&mut self, (outbox, lane_id): LaneKey) -> Option<&mut Lane> {
-        self.outboxes.get_mut(&outbox)?.lanes.get_mut(&lane_id)
+    fn queue(&mut self, ((outbox, lane_id), kind): QueueKey) -> Option<&mut Queue> {
+        Some(self.outboxes.get_mut(&outbox)?.lanes.get_mut(&lane_id)?.queue_mut(kind))
     }
 
     /// Gives a lane what it is due: a turn, food, or, if there is nothing left of it, an end.
@@ -206,15 +297,18 @@ impl Waiting {
         let (outbox, lane_id) = key;
         let Some(held) = self.outboxes.get_mut(&outbox) else { return };
         let Some(lane) = held.lanes.get_mut(&lane_id) else { return };
-        if !lane.ready.is_empty() && !lane.has_turn {
+        if lane.is_ready() && !lane.has_turn {
             lane.has_turn = true;
             held.turns.push_back(lane_id);
         }
-        if lane.ready.is_empty() && lane.rest_from.is_some() && !lane.is_hungry {
-            lane.is_hungry = true;
-            self.hungry.push_back(key);
+        for kind in [Kind::First, Kind::Retry] {
+            let queue = lane.queue_mut(kind);
+            if queue.ready.is_empty() && queue.rest_from.is_some() && !queue.is_hungry {
+                queue.is_hungry = true;
+                self.hungry.push_back((key, kind));
+            }
         }
-        if lane.ready.is_empty() && lane.rest_from.is_none() && lane.in_flight == 0 {
+        if lane.is_over() {
             held.lanes.remove(&lane_id);
         }
         if held.lanes.is_empty() {
@@ -242,20 +336,42 @@ impl Held {
         if self.in_flight >= most.of_outbox {
             return None;
         }
+        // The last places are for lanes that have nothing in flight.
+        let of_lane = if self.in_flight >= most.of_outbox - most.of_outbox / 8 { 1 } else { most.of_lane };
         for _ in 0..self.turns.len() {
             let lane_id = self.turns.pop_front()?;
             let Some(lane) = self.lanes.get_mut(&lane_id) else { continue };
-            if lane.in_flight >= most.of_lane {
+            let is_crowded = lane.is_slow && self.slow_in_flight >= most.of_outbox.div_ceil(2);
+            if is_crowded || lane.in_flight >= if lane.is_slow { 1 } else { of_lane } {
                 self.turns.push_back(lane_id);
                 continue;
             }
             lane.has_turn = false;
-            let Some(due) = lane.ready.pop_front() else { continue };
+            let Some(due) = lane.take() else { continue };
             lane.in_flight += 1;
             self.in_flight += 1;
+            self.slow_in_flight += usize::from(lane.is_slow);
             return Some((lane_id, due));
         }
         None
+    }
+
+    /// An attempt of a lane has ended.
+    fn ended(&mut self, lane_id: Uuid, pace: Pace) {
+        self.in_flight = self.in_flight.saturating_sub(1);
+        let Some(lane) = self.lanes.get_mut(&lane_id) else { return };
+        if lane.is_slow {
+            self.slow_in_flight = self.slow_in_flight.saturating_sub(lane.in_flight);
+        }
+        lane.in_flight = lane.in_flight.saturating_sub(1);
+        lane.is_slow = match pace {
+            Pace::None => lane.is_slow,
+            Pace::Quick => false,
+            Pace::Slow => true,
+        };
+        if lane.is_slow {
+            self.slow_in_flight += lane.in_flight;
+        }
     }
 }
 
@@ -265,100 +381,4 @@ pub(super) fn first_at(at: Timestamp) -> DuePlace {
 }
 
 #[cfg(test)]
-mod tests {
-    use super::*;
-
-    const MOST: InFlightMax = InFlightMax { of_lane: 4, of_outbox: 64 };
-
-    fn key(tenant: u128, lane: u128) -> LaneKey {
-        ((Uuid::from_u128(tenant), 1), Uuid::from_u128(lane))
-    }
-
-    fn due(key: LaneKey, at: i64) -> DuePlace {
-        (Timestamp::from_micros(at), key.0.0, key.0.1, u64::try_from(at).unwrap())
-    }
-
-    fn take(waiting: &mut Waiting) -> Option<Taken> {
-        waiting.take(|_| MOST)
-    }
-
-    #[test]
-    fn a_slow_lane_and_a_long_queue_are_in_nobodys_way() {
-        let mut waiting = Waiting::default();
-        let (slow, other, neighbour) = (key(1, 1), key(1, 2), key(2, 1));
-        for at in 0..10_000 {
-            waiting.offer(slow, due(slow, at));
-        }
-        waiting.offer(other, due(other, 10_000));
-        waiting.offer(neighbour, due(neighbour, 10_001));
-        let first: Vec<LaneKey> = (0..6).map(|_| take(&mut waiting).unwrap().lane).collect();
-        assert_eq!(first.iter().filter(|lane| **lane == slow).count(), 4, "four in flight and no more");
-        assert!(first.contains(&other) && first.contains(&neighbour), "{first:?}");
-        assert_eq!(take(&mut waiting), None);
-        assert!(waiting.known.len() <= LANE_HELD_MAX + 2, "memory does not grow with what waits");
-    }
-
-    #[test]
-    fn what_was_left_in_the_table_is_looked_up_when_the_lane_has_run_empty() {
-        let mut waiting = Waiting::default();
-        let lane = key(1, 1);
-        let all: Vec<DuePlace> = (0..1_234).map(|at| due(lane, at)).collect();
-        for due in &all {
-            waiting.offer(lane, *due);
-        }
-        let mut seen = Vec::new();
-        loop {
-            while let Some(taken) = take(&mut waiting) {
-                seen.push(taken.due);
-                waiting.ended(taken);
-            }
-            let Some((hungry, from)) = waiting.take_hungry() else { break };
-            assert_eq!(hungry, lane);
-            let mut rest = all.iter().copied().filter(|due| *due >= from);
-            let found: Vec<DuePlace> = rest.by_ref().take(LANE_HELD_MAX).collect();
-            waiting.feed(lane, found, rest.next());
-        }
-        assert_eq!(seen, all, "each once, in order");
-        assert!(waiting.is_empty() && waiting.known.is_empty() && waiting.turns.is_empty());
-        assert_eq!(waiting.in_flight(), 0);
-    }
-
-    #[test]
-    fn there_are_bounds_for_an_outbox_and_for_all() {
-        let mut waiting = Waiting::default();
-        for tenant in 1..=9 {
-            for lane in 1..=40 {
-                for at in 0..4 {
-                    waiting.offer(
-                        key(tenant, lane),
-                        (Timestamp::EPOCH, Uuid::from_u128(tenant), 1, (lane * 10) as u64 + at),
-                    );
-                }
-            }
-        }
-        let mut of_first = Vec::new();
-        while let Some(taken) = take(&mut waiting) {
-            if taken.lane.0.0 == Uuid::from_u128(1) {
-                of_first.push(taken);
-            }
-        }
-        assert_eq!(waiting.in_flight(), IN_FLIGHT_MAX - IN_FLIGHT_KEPT);
-        assert!((21..=22).contains(&of_first.len()), "all take turns: {}", of_first.len());
-        for tenant in 100..110 {
-            waiting.offer(key(tenant, 1), due(key(tenant, 1), 5));
-            assert!(take(&mut waiting).is_some(), "who comes last finds a place");
-        }
-        for taken in of_first {
-            waiting.ended(taken);
-        }
-        assert!(take(&mut waiting).is_some());
-        let mut alone = Waiting::default();
-        for lane in 1..=40 {
-            for id in 0..4 {
-                alone.offer(key(1, lane), (Timestamp::EPOCH, Uuid::from_u128(1), 1, (lane * 10) as u64 + id));
-            }
-        }
-        let count = std::iter::from_fn(|| take(&mut alone)).count();
-        assert_eq!(count, MOST.of_outbox);
-    }
-}
+mod tests;

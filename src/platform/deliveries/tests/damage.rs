@@ -43,7 +43,8 @@ async fn one_that_cannot_be_seen_to_holds_up_nobody() {
 async fn of_an_endpoint_that_goes_while_it_is_called_nothing_stays() {
     let (world, receiver) = (World::new(), Receiver::start().await);
     world.at(&receiver.url("/slow"));
-    world.enqueue(TENANT, Some(ENDPOINT), "x", 300);
+    // More than go in one transaction.
+    world.enqueue(TENANT, Some(ENDPOINT), "x", 210);
     let clock = world.test.clock.clone();
     let moving = tokio::spawn(async move { clock.advance(0).await });
     while receiver.count() == 0 {
@@ -62,7 +63,7 @@ async fn of_an_endpoint_that_goes_while_it_is_called_nothing_stays() {
 #[tokio::test(flavor = "multi_thread")]
 async fn verify_tells_whatever_does_not_agree() {
     type Damage = fn(&mut WriteTx<'_>, Place) -> Result<(), Failure>;
-    let damages: [(&str, Damage); 10] = [
+    let damages: [(&str, Damage); 11] = [
         ("has no body", |tx, place| {
             let mut row = tx.get(&DELIVERIES, &place)?.unwrap();
             row.sealed = None;
@@ -95,6 +96,11 @@ async fn verify_tells_whatever_does_not_agree() {
         ("and counts", |tx, (tenant_id, service, _)| {
             tx.delete(&COUNTERS, &(tenant_id, service));
             Ok(())
+        }),
+        ("counts what waits for its endpoints", |tx, (tenant_id, service, _)| {
+            let mut row = tx.get(&COUNTERS, &(tenant_id, service))?.unwrap();
+            row.waits(Target::Endpoint(Uuid::from_u128(8)));
+            tx.put(&COUNTERS, &(tenant_id, service), &row)
         }),
         ("counts deliveries that wait, and has none", |tx, (tenant_id, service, _)| {
             let row = tx.get(&COUNTERS, &(tenant_id, service))?.unwrap();

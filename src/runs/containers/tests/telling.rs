@@ -9,7 +9,7 @@ use crate::webhooks::model::outbox;
 
 /// The deliveries of a tenant.
 fn told(bench: &Bench) -> Vec<Delivery> {
-    let all = Filter { endpoint_id: None, resource: None, state: None, since: 0, limit: 100 };
+    let all = Filter { endpoint_id: None, resource: None, state: None, since: 0, before: None, limit: 100 };
     let pending = |_: &Delivery| deliveries::DeliveryState::Pending;
     deliveries::list(&bench.store.read(), outbox(tenant(1)), all, pending).unwrap().items
 }

@@ -4,7 +4,7 @@ use quintet_platform::deliveries::DeliveryState;
 use quintet_platform::ids::parse_ulid;
 use quintet_platform::service::{Answer, KeyRule, Parameter, Route, Segment, Shape, failed, json as success};
 use quintet_platform::webhooks::DeliveryNumber;
-use quintet_platform::webhooks::query::{Asked, SINCE, STATE, newest};
+use quintet_platform::webhooks::query::{Asked, BEFORE, SINCE, STATE, newest};
 use quintet_storage::{Uuid, WriteTx};
 use serde_json::json;
 
@@ -25,13 +25,13 @@ pub(super) const LIST: Route = Route::get("list_webhook_deliveries", "/api/v1/we
     .permission("svc_run_read")
     .summary("The newest deliveries to an endpoint, in the order of their numbers")
     .segments(&[ENDPOINT])
-    .parameters(&[SINCE, LIMIT, STATE])
+    .parameters(&[SINCE, BEFORE, LIMIT, STATE])
     .successes(&[success(200, "DeliveryPage")])
     .codes(&["busy"]);
 pub(super) const LIST_ALL: Route = Route::get("list_deliveries", "/api/v1/webhooks/deliveries")
     .permission("svc_run_read")
     .summary("The newest deliveries of the tenant, also those of inline webhooks")
-    .parameters(&[SINCE, LIMIT, STATE, OF_ENDPOINT, OF_RESOURCE])
+    .parameters(&[SINCE, BEFORE, LIMIT, STATE, OF_ENDPOINT, OF_RESOURCE])
     .successes(&[success(200, "DeliveryPage")])
     .codes(&["busy"]);
 pub(super) const REDELIVER: Route =
@@ -60,8 +60,8 @@ async fn listed(mut call: Call, endpoint_id: Option<Uuid>, resource: Option<Stri
     let asked = Asked { endpoint_id, resource, ..Asked::read(&mut call, &LIMIT)? };
     let (context, tenant_id, read) = (call.context.clone(), tenant_of(&call).0, call.snapshot());
     let list = move || {
-        let (items, is_truncated) = WEBHOOKS.deliveries(&read, &context.settings.pump, tenant_id, &asked)?;
-        Ok(json!({"items": items, "truncated": is_truncated}))
+        let page = WEBHOOKS.deliveries(&read, &context.settings.pump, tenant_id, &asked)?;
+        Ok(json!({"items": page.items, "truncated": page.is_truncated, "next_before": page.next_before}))
     };
     Ok(Answer::value(200, &call.in_turn(&call.context.lookers, list).await?))
 }
@@ -73,7 +73,6 @@ pub(super) async fn redeliver(call: Call) -> Answered {
     change.begin()?;
     let verb = move |tx: &mut WriteTx<'_>, now| {
         let delivery = WEBHOOKS.redeliver(tx, now, tenant_id, id).map_err(refused)?;
-        WEBHOOKS.demand_room(tx, tenant_id).map_err(refused)?;
         Ok(Answer::value(202, &WEBHOOKS.write_delivery(tx, tenant_id, &delivery, DeliveryState::Pending)?))
     };
     change.write(verb).await

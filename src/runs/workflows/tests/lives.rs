@@ -359,7 +359,7 @@ fn whoever_asked_is_told_in_the_same_transaction() {
     let key = made(&bench, NewWorkflow { webhook, ..new(vec![container("a", 0), gate("g")], path(&[("a", "g")])) });
     comes_to(&bench, key, "a", &Fate::Returned(0, Some("\"x\"".into())));
     decided(&bench, key, "g", Verdict::Approved).unwrap();
-    let all = Deliveries { endpoint_id: None, resource: None, state: None, since: 0, limit: 100 };
+    let all = Deliveries { endpoint_id: None, resource: None, state: None, since: 0, before: None, limit: 100 };
     let told = deliveries(&bench.store.read(), outbox(tenant(1)), all, |_| DeliveryState::Pending).unwrap().items;
     let told: Vec<String> = told.into_iter().map(|delivery| delivery.event).collect();
     let expected = [

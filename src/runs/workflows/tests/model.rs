@@ -96,7 +96,7 @@ pub(super) fn told_to_webhooks(events: &[String]) -> Vec<String> {
 
 /// The last delivery of the tenant, and the events of all behind one: there is one for each.
 pub(super) fn delivered(bench: &Bench, since: u64) -> (u64, Vec<String>) {
-    let all = Deliveries { endpoint_id: None, resource: None, state: None, since, limit: 100_000 };
+    let all = Deliveries { endpoint_id: None, resource: None, state: None, since, before: None, limit: 100_000 };
     let page = deliveries(&bench.store.read(), outbox(tenant(1)), all, |_| DeliveryState::Pending).unwrap().items;
     (page.last().map_or(since, |delivery| delivery.id), page.into_iter().map(|delivery| delivery.event).collect())
 }
