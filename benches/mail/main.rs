@@ -16,8 +16,6 @@
 #[path = "../appliance/mod.rs"]
 mod appliance;
 mod postfix;
-#[path = "../appliance/processes.rs"]
-mod processes;
 
 use std::process::{Child, Command, Stdio};
 use std::sync::Arc;

@@ -4,8 +4,6 @@ use std::path::PathBuf;
 use std::process::Command;
 use std::time::{Duration, Instant};
 
-use crate::processes::succeed;
-
 /// An instance. It ends with this.
 pub struct Postfix {
     directory: tempfile::TempDir,
@@ -77,6 +75,12 @@ impl Postfix {
              smtp_dns_support_level = disabled\nsmtpd_client_connection_count_limit = 0\n"
         )
     }
+}
+
+/// Runs a command to its end, which must be a good one.
+fn succeed(command: &mut Command) {
+    let output = command.output().unwrap();
+    assert!(output.status.success(), "{command:?}: {}", String::from_utf8_lossy(&output.stderr));
 }
 
 /// A port that nobody has.
