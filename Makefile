@@ -5,7 +5,7 @@ SHELL := /bin/bash
 .SHELLFLAGS := -eu -o pipefail -c
 .NOTPARALLEL:
 .DEFAULT_GOAL := help
-.PHONY: help run release install deb test test-installed prerequisites test-prerequisites browser webhook-verifiers mcp-clients messaging-client identity-providers rocksdb format-check clippy deny advisories build unit static planted-bugs fmt bench bench-deliveries bench-workflows bench-messaging isolation crash-long audit-long cron-long workflows-long workflows-real power-cuts-long \
+.PHONY: help run release install deb test test-installed prerequisites test-prerequisites browser webhook-verifiers mcp-clients mail-programs messaging-client identity-providers rocksdb format-check clippy deny advisories build unit static planted-bugs fmt bench bench-deliveries bench-workflows bench-messaging isolation crash-long audit-long cron-long workflows-long workflows-real power-cuts-long \
 	disk-full-long faults-long kills-long ends-long deliveries-long messaging-long copies-long locale-tables rows corpora-long checks-corpora exchange-corpora fuzz-long schemas-long diagrams-prerequisites diagrams-oracle diagrams-fuzz gallery
 
 # Each recipe runs in the build's environment.
@@ -53,7 +53,7 @@ isolation: test-prerequisites build ## try all that a hostile tenant might, and 
 	$(call step,what a hostile tenant tries)
 	@$(in) tests/privileged/isolation/run.sh $(STARTS) $(MACHINE)
 
-test: test-prerequisites diagrams-prerequisites browser webhook-verifiers mcp-clients messaging-client identity-providers format-check rocksdb clippy deny build unit static ## run everything that must pass before a change lands
+test: test-prerequisites diagrams-prerequisites browser webhook-verifiers mcp-clients mail-programs messaging-client identity-providers format-check rocksdb clippy deny build unit static ## run everything that must pass before a change lands
 	$(call step,all checks passed)
 
 prerequisites: ## install the Debian packages that building and running need, where they are missing
@@ -75,6 +75,10 @@ webhook-verifiers: ## install the verifiers of Standard Webhooks that judge what
 mcp-clients: ## install the clients of the Model Context Protocol that the tools are called with
 	$(call step,clients of MCP)
 	@tests/mcp/fetch.sh
+
+mail-programs: ## install what mail is sent, received and signed with in tests
+	$(call step,programs of mail)
+	@tests/mails/fetch.sh
 
 messaging-client: ## install the public client of agent messaging that judges the service
 	$(call step,client of messaging)

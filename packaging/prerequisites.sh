@@ -19,10 +19,11 @@ to_ask=(git)
 # that tests make), hledger (reads what the ledger exports), python3-venv (the parsers that judge exported string files,
 # tests/corpora/), busybox-static (what the containers of tests run), docker-registry (what tests pull images from), tj3
 # and tzdata (what working hours are compared with), openssl (a client that encrypted listeners are tried with), systemd
-# (judges the units; it is not started), unzip and libarchive-tools (bsdtar; both read releases).
+# (judges the units; it is not started), unzip and libarchive-tools (bsdtar; both read releases), swaks and postfix (send mail
+# here, and take it).
 to_test=(
     strace rsync hledger python3-venv busybox-static docker-registry tj3 tzdata openssl systemd
-    unzip libarchive-tools
+    unzip libarchive-tools swaks postfix
 )
 
 say() { printf 'prerequisites: %s\n' "$*"; }
@@ -57,10 +58,12 @@ if [ ${#missing[@]} -eq 0 ]; then
 fi
 
 install_packages "${missing[@]}"
-# The package brings a service that listens at once; tests start a registry of their own, on the loopback.
-if [[ " ${missing[*]} " == *" docker-registry "* ]] && [ -d /run/systemd/system ]; then
-    as_root=()
-    [ "$(id -u)" -eq 0 ] || as_root=(sudo)
-    "${as_root[@]}" systemctl disable --quiet --now docker-registry
-fi
+# These bring services that listen at once; tests start their own, on the loopback.
+for service in docker-registry postfix; do
+    if [[ " ${missing[*]} " == *" $service "* ]] && [ -d /run/systemd/system ]; then
+        as_root=()
+        [ "$(id -u)" -eq 0 ] || as_root=(sudo)
+        "${as_root[@]}" systemctl disable --quiet --now "$service"
+    fi
+done
 say "installed ${missing[*]}"

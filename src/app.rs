@@ -149,7 +149,8 @@ impl App {
         let settings = runs_settings(&config, runner.as_ref(), (egress.clone(), painter), pump.clone())?;
         let runs = quintet_runs::context(foundation.clone(), settings)
             .map_err(|error| StartError::Io { doing: "making ready for runs".into(), error })?;
-        let settings = messaging_settings(&config, egress.clone());
+        let mail = outside::mail(&config, &systems)?;
+        let settings = messaging_settings(&config, egress.clone(), mail);
         let messaging = quintet_messaging::Context::new(foundation.clone(), settings);
         // What the services tell an inbound endpoint of this appliance stays within it.
         egress.tie(Arc::new(quintet_messaging::Door::new(&messaging)));
@@ -263,13 +264,14 @@ fn runs_settings(
 }
 
 /// What the operator says of messaging.
-fn messaging_settings(config: &Config, egress: Egress) -> quintet_messaging::Settings {
+fn messaging_settings(config: &Config, egress: Egress, mail: quintet_messaging::Mail) -> quintet_messaging::Settings {
     quintet_messaging::Settings {
         domain: config.messaging_domain.clone(),
         public_url: config.messaging_public_url.clone(),
         rate_per_second: config.messaging_rate_per_second,
         rate_burst: config.messaging_rate_burst,
         egress,
+        mail,
     }
 }
 

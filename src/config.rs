@@ -216,6 +216,14 @@ pub struct Config {
     pub runs_ceilings: Vec<(String, u64)>,
     /// Where images come from.
     pub runs_registries: Vec<Registry>,
+    /// Where mail is taken in, if anywhere.
+    pub messaging_smtp_listen: Option<SocketAddr>,
+    /// Which name server is asked where mail comes from; `None`: those that the system asks.
+    pub messaging_smtp_resolver: Option<SocketAddr>,
+    /// Whether that is spoken to encrypted: `opportunistic`, `required` or `off`.
+    pub messaging_smtp_relay_tls: String,
+    /// Who signs in there; empty: nobody, or who is named before the `@`.
+    pub messaging_smtp_relay_user: String,
     /// Under which address messaging is reached; empty: its listener's.
     pub messaging_public_url: String,
     /// Requests a second that messaging takes with one key; 0: no limit.
@@ -259,6 +267,16 @@ impl Config {
     #[must_use]
     pub fn secret(&self, key: &str) -> Secret {
         let entry = self.effective.iter().find(|entry| entry.kind == Kind::Secret && entry.dotted() == key);
+        match entry.map(|entry| &entry.value) {
+            Some(Value::Text(text)) => Secret::new(text.clone()),
+            _ => Secret::default(),
+        }
+    }
+
+    /// Where mail leaves by, as `HOST:PORT`, with who signs in there and his password before an `@`; empty: it does not.
+    #[must_use]
+    pub fn smtp_relay(&self) -> Secret {
+        let entry = self.effective.iter().find(|entry| entry.dotted() == "messaging.smtp_relay");
         match entry.map(|entry| &entry.value) {
             Some(Value::Text(text)) => Secret::new(text.clone()),
             _ => Secret::default(),
@@ -502,6 +520,11 @@ impl Collected {
             let message = "messaging.domain must be a domain in lower case, such as agents.example.com, or empty";
             self.problem(place(self, "messaging.domain"), message.to_string());
         }
+        let resolver = self.text("messaging.smtp_resolver").unwrap_or_default();
+        if !resolver.is_empty() && resolver.parse::<SocketAddr>().is_err() {
+            let message = "messaging.smtp_resolver must be an address such as 192.0.2.53:53, or empty";
+            self.problem(place(self, "messaging.smtp_resolver"), message.to_string());
+        }
         let smtp = self.text("messaging.smtp_listen").and_then(|text| text.parse().ok());
         let mut listeners: Vec<(String, Option<SocketAddr>)> =
             self.listeners().0.into_iter().map(|(name, address)| (format!("listen.{name}"), address)).collect();
@@ -565,6 +588,10 @@ impl Collected {
                 .any(|key| self.get(key).is_some_and(|entry| entry.origin != Origin::Default)),
             runs_ceilings: self.ceilings(),
             runs_registries: self.registries(),
+            messaging_smtp_listen: self.text("messaging.smtp_listen").and_then(|text| text.parse().ok()),
+            messaging_smtp_resolver: self.text("messaging.smtp_resolver").and_then(|text| text.parse().ok()),
+            messaging_smtp_relay_tls: self.text("messaging.smtp_relay_tls").unwrap_or_default(),
+            messaging_smtp_relay_user: self.text("messaging.smtp_relay_user").unwrap_or_default(),
             messaging_public_url: self.text("messaging.public_url").unwrap_or_default(),
             messaging_rate_per_second: small("messaging.rate_per_second"),
             messaging_rate_burst: small("messaging.rate_burst"),

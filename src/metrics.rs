@@ -429,7 +429,15 @@ impl Collector for MessagingCollector {
         gauge(e, "messaging_agents", "Agents that are not retired", None, sample(standing.active_agents))?;
         gauge(e, "messaging_streams", "Streams that are open", None, sample(standing.open_streams))?;
         let today = "Messages that agents have sent since midnight, UTC";
-        gauge(e, "messaging_messages_today", today, None, sample(standing.messages_today))
+        gauge(e, "messaging_messages_today", today, None, sample(standing.messages_today))?;
+        let mail = standing.mail;
+        gauge(e, "messaging_mail_waiting", "Mails that wait for the relay", None, sample(mail.waiting))?;
+        let (taken, refused) = ("Mails taken in", "Mails refused after their recipients had been accepted");
+        counter(e, "messaging_mail_received", taken, mail.received)?;
+        counter(e, "messaging_mail_refused", refused, mail.refused)?;
+        counter(e, "messaging_mail_sent", "Attempts at which the relay took a mail", mail.sent)?;
+        counter(e, "messaging_mail_retried", "Attempts that are made again", mail.retried)?;
+        counter(e, "messaging_mail_given_up", "Addresses that a mail was given up for", mail.given_up)
     }
 }
 

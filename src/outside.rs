@@ -8,10 +8,11 @@ use quintet_drawing::fonts::Collection;
 use quintet_localization::authorization::{AuthorizationSystem, RemoteSystem};
 use quintet_localization::engine::Engine;
 use quintet_localization::{Decisions, Desk, External, Identity, webhook_secret};
+use quintet_messaging::{Mail, Relay, RelayEncryption};
 use quintet_platform::access::{Authority, ExternalAuthority};
 use quintet_platform::chat::ChatEngine;
 use quintet_platform::clock::Clock;
-use quintet_platform::egress::Egress;
+use quintet_platform::egress::{Egress, Place, resolver};
 use quintet_platform::identity::{Provider, Settings};
 use quintet_platform::secrets::Secret;
 use quintet_runs::RegistrySettings;
@@ -182,6 +183,40 @@ pub fn registries(config: &Config) -> Result<Vec<RegistrySettings>, StartError> 
         |error| StartError::Io { doing: "reading runs.registries".to_owned(), error: std::io::Error::other(error) };
     Registries::new(&settings).map_err(unusable)?;
     Ok(settings)
+}
+
+/// Mail from and to the outside. Without a domain there is none.
+///
+/// # Errors
+/// `messaging.smtp_relay_password` cannot be read.
+pub fn mail(config: &Config, egress: &Egress) -> Result<Mail, StartError> {
+    const PASSWORD: &str = "messaging.smtp_relay_password";
+    let has_domain = !config.messaging_domain.is_empty();
+    let is_listening = has_domain && config.messaging_smtp_listen.is_some();
+    let name_servers = match resolver(config.messaging_smtp_resolver) {
+        Ok(servers) => Some(servers).filter(|_| is_listening),
+        Err(error) => {
+            tracing::warn!(%error, "where mail comes from is not found out");
+            None
+        }
+    };
+    let relay = config.smtp_relay();
+    let whole = relay.expose().as_str();
+    let (before, place) = whole.rsplit_once('@').map_or(("", whole), |(before, place)| (before, place));
+    let (user, password) = before.split_once(':').unwrap_or((before, ""));
+    let own_user = config.messaging_smtp_relay_user.as_str();
+    let credentials = match (own_user, user) {
+        ("", "") => None,
+        ("", user) => Some((user.to_owned(), Secret::new(password.to_owned()))),
+        (user, _) => Some((user.to_owned(), read_secret(PASSWORD, &config.secret(PASSWORD), &config.data_dir)?)),
+    };
+    let encryption = match config.messaging_smtp_relay_tls.as_str() {
+        "required" => RelayEncryption::Required,
+        "off" => RelayEncryption::Off,
+        _ => RelayEncryption::Opportunistic,
+    };
+    let relay = Place::parse(place).filter(|_| has_domain).map(|place| Relay { place, encryption, credentials });
+    Ok(Mail { is_listening, relay, egress: egress.clone(), name_servers })
 }
 
 /// A secret of the configuration: `file:PATH` (a relative one is looked up in the data directory), `credential:NAME`

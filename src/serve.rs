@@ -7,7 +7,9 @@ use std::net::SocketAddr;
 use std::path::Path;
 use std::time::Duration;
 
+use quintet_messaging::SmtpListening;
 use sd_notify::NotifyState;
+use tokio::net::TcpListener;
 use tokio::sync::watch;
 use tokio::task::JoinHandle;
 
@@ -29,8 +31,9 @@ const DRAIN_DEADLINE: Duration = Duration::from_secs(15);
 /// How long a stop waits for deliveries that are being made; what takes longer is made again after the start.
 const DELIVERY_TIME: Duration = Duration::from_secs(5);
 
-/// The file that tells where the listeners are.
+/// The file that tells where the listeners are, and what that for mail is called there.
 const ADDRESSES_FILE: &str = "addresses.json";
+const MAIL: &str = "smtp";
 
 /// The file whose lock storage holds as long as it is open.
 const LOCK_FILE: &str = "LOCK";
@@ -64,6 +67,7 @@ pub fn init(config: &Config, rehearsal: bool) -> Result<(), StartError> {
 pub struct Running {
     app: App,
     listening: Vec<Listening>,
+    mail: Option<MailListening>,
     admin: admin::server::Serving,
     clock_task: JoinHandle<()>,
     core_task: JoinHandle<()>,
@@ -95,7 +99,7 @@ pub async fn start(config: Config, rehearsal: bool, progress: fn(&str)) -> Resul
     }
     let (stop, stopping) = watch::channel(false);
     progress("starting the listeners");
-    let (listening, admin) = match listen(&app, file_limit, &stopping).await {
+    let (listening, mail, admin) = match listen(&app, file_limit, &stopping).await {
         Ok(bound) => bound,
         Err(error) => {
             stop.send_replace(true);
@@ -115,6 +119,7 @@ pub async fn start(config: Config, rehearsal: bool, progress: fn(&str)) -> Resul
     let running = Running {
         app,
         listening,
+        mail,
         admin,
         clock_task,
         core_task,
@@ -126,17 +131,38 @@ pub async fn start(config: Config, rehearsal: bool, progress: fn(&str)) -> Resul
     for Listening { name, address, is_encrypted, .. } in &running.listening {
         tracing::info!(service = name, %address, tls = is_encrypted, "listening");
     }
+    if let Some(MailListening { address, .. }) = &running.mail {
+        tracing::info!(service = MAIL, %address, "listening");
+    }
     notify(&[NotifyState::Ready]);
     tracing::info!(version = env!("CARGO_PKG_VERSION"), data_dir = %running.app.store.directory().display(), rehearsal, "ready");
     Ok(running)
 }
 
+/// Where mail is taken in.
+struct MailListening {
+    address: SocketAddr,
+    listening: SmtpListening,
+}
+
+/// Takes mail in, if the operator wants any and has a domain for it.
+async fn listen_for_mail(app: &App, stopping: &watch::Receiver<bool>) -> Result<Option<MailListening>, StartError> {
+    let Some(address) = app.config.messaging_smtp_listen.filter(|_| !app.config.messaging_domain.is_empty()) else {
+        return Ok(None);
+    };
+    let unbound = |error| StartError::Bind { name: MAIL, address: address.to_string(), error };
+    let listener = TcpListener::bind(address).await.map_err(unbound)?;
+    let address = listener.local_addr().map_err(unbound)?;
+    let acceptor = app.tls.as_ref().map(|tls| tls.acceptor().clone());
+    let listening = SmtpListening::start(app.messaging.clone(), listener, acceptor, stopping.clone());
+    Ok(Some(MailListening { address, listening }))
+}
+
+/// What is open when everything listens.
+type Open = (Vec<Listening>, Option<MailListening>, admin::server::Serving);
+
 /// Binds the socket and every listener that is not off, then says where they are.
-async fn listen(
-    app: &App,
-    file_limit: u64,
-    stopping: &watch::Receiver<bool>,
-) -> Result<(Vec<Listening>, admin::server::Serving), StartError> {
+async fn listen(app: &App, file_limit: u64, stopping: &watch::Receiver<bool>) -> Result<Open, StartError> {
     let data_dir = app.store.directory();
     let addresses_path = data_dir.join(ADDRESSES_FILE);
     remove_addresses(data_dir)?;
@@ -155,7 +181,9 @@ async fn listen(
         let scheme = if own.is_encrypted { "https" } else { "http" };
         app.messaging.listens_at(format!("{scheme}://{}", own.address));
     }
-    let addresses: BTreeMap<&'static str, SocketAddr> = listening.iter().map(|l| (l.name, l.address)).collect();
+    let mail = listen_for_mail(app, stopping).await?;
+    let mut addresses: BTreeMap<&'static str, SocketAddr> = listening.iter().map(|l| (l.name, l.address)).collect();
+    addresses.extend(mail.iter().map(|mail| (MAIL, mail.address)));
     let services = listening.iter().map(|l| ServiceView {
         name: l.name.into(),
         address: l.address.to_string(),
@@ -169,7 +197,7 @@ async fn listen(
         let way = own_listener::way_to(app, own, stopping.clone());
         quintet_localization::listens_at(&app.localization, way);
     }
-    Ok((listening, admin))
+    Ok((listening, mail, admin))
 }
 
 /// Whether a process works on this data directory.
@@ -254,8 +282,12 @@ impl Running {
             for listening in &self.listening {
                 listening.drained().await;
             }
+            if let Some(mail) = &self.mail {
+                mail.listening.drained().await;
+            }
             self.admin.drained().await;
             self.app.pump.stop(DELIVERY_TIME).await;
+            self.app.messaging.mail_rests(DELIVERY_TIME).await;
         };
         tokio::select! {
             () = drained => {}

@@ -8,7 +8,7 @@ use axum::extract::{Path, RawQuery, State};
 use axum::response::Response;
 use quintet_messaging::operator::{
     self, AgentView, IssuedKeyView, KeyView, KeyWish, LimitView, Missing, NotDone, Prepared, StandingView, ThreadView,
-    WorkspaceView, WorkspaceWish,
+    UndeliverableView, WorkspaceView, WorkspaceWish,
 };
 use quintet_platform::access::{Service, Tenant};
 use quintet_storage::{Abort, Failure, Timestamp, WriteTx};
@@ -69,21 +69,6 @@ pub struct NewWorkspace {
 pub struct IngressWish {
     /// Whether it is.
     pub open: bool,
-}
-
-/// Mail that could not be delivered.
-#[derive(Clone, Debug, Serialize, Deserialize)]
-pub struct UndeliverableView {
-    /// When it came; RFC 3339.
-    pub received_at: String,
-    /// Why it was given up.
-    pub reason: String,
-    /// Who sent it.
-    pub sender: String,
-    /// To whom.
-    pub recipient: String,
-    /// Its subject.
-    pub subject: String,
 }
 
 pub(super) fn routes(app: App) -> Router {
@@ -255,10 +240,9 @@ async fn resume(State(app): State<App>, Path(thread): Path<String>) -> Result<Re
     RESUME.answer(&write(&app, move |tx, now| operator::resume_thread(tx, now, &thread)).await?)
 }
 
-/// Nothing is mailed to the outside yet, so that nothing can be given up.
 async fn undeliverable(State(app): State<App>, Path(slug): Path<String>) -> Result<Response, TaskError> {
-    look(app, move |messaging| operator::workspace(messaging, &slug)).await?;
-    UNDELIVERABLE.answer(&Items { items: Vec::new() })
+    let items = look(app, move |messaging| operator::undeliverable(messaging, &slug)).await?;
+    UNDELIVERABLE.answer(&Items { items })
 }
 
 /// How messaging stands.

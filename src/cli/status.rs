@@ -131,7 +131,12 @@ fn of_messaging(messaging: &MessagingView) -> String {
     let agents = counted(messaging.active_agents, "agent", "agents");
     let streams = counted(messaging.open_streams, "stream is open", "streams are open");
     let messages = counted(messaging.messages_today, "message", "messages");
-    format!("{workspaces}, {agents}; {streams}; {messages} today")
+    let mail = messaging.mail;
+    let waiting = match mail.waiting {
+        0 => String::new(),
+        waiting => format!("; {} for the relay", counted(waiting, "mail waits", "mails wait")),
+    };
+    format!("{workspaces}, {agents}; {streams}; {messages} today{waiting}")
 }
 
 fn writing(storage: &StorageView) -> String {

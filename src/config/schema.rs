@@ -132,6 +132,7 @@ pub const SETTINGS: &[Setting] = &[
     setting(&["messaging", "rate_burst"], Kind::Integer(1, 1_000_000), Default::Integer(40)),
     setting(&["messaging", "domain"], Kind::Text, Default::Text("")),
     setting(&["messaging", "smtp_listen"], Kind::Listen, Default::Text("off")),
+    setting(&["messaging", "smtp_resolver"], Kind::Endpoint, Default::Text("")),
     setting(&["messaging", "smtp_relay"], Kind::Endpoint, Default::Text("")),
     setting(
         &["messaging", "smtp_relay_tls"],

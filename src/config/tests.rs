@@ -83,6 +83,7 @@ trusted_proxies = []
 [messaging]
 domain = "agents.example.com"
 smtp_listen = "off"
+smtp_resolver = ""
 smtp_relay = ""
 smtp_relay_tls = "opportunistic"
 smtp_relay_user = ""

@@ -1,13 +1,16 @@
 //! What messaging needs to serve: made once, when the appliance starts.
 
+use std::sync::atomic::AtomicU64;
 use std::sync::{Arc, OnceLock, Weak};
 use std::time::{Duration, Instant};
 
 use quintet_platform::Foundation;
-use quintet_platform::egress::Egress;
+use quintet_platform::egress::{Egress, NameServers, Place};
 use quintet_platform::limits::{Buckets, Rate, RetryAfterSeconds};
+use quintet_platform::secrets::Secret;
 use quintet_platform::service::Turns;
 use quintet_storage::{Abort, Timestamp, WriteTx};
+use tokio::sync::watch;
 
 use crate::attendance::Attendance;
 use crate::identity::{Workspace, agents, keys};
@@ -27,6 +30,9 @@ const CALLS: usize = 64;
 const CALLS_OF_A_SOURCE: usize = 16;
 /// How many of them are looked at at a time for whether they are proved: whoever has no key keeps nobody else waiting.
 const STRANGERS: usize = 2;
+/// Mails from outside that are large and taken in at a time, of 25 MiB each and what is read out of them; half of them may be
+/// of one source.
+const LARGE_MAILS: usize = 4;
 /// Keys whose rates are held.
 const RATED_KEYS_MAX: usize = 10_000;
 
@@ -43,6 +49,66 @@ pub struct Settings {
     pub rate_burst: u32,
     /// What goes out to others.
     pub egress: Egress,
+    /// Mail from and to the outside.
+    pub mail: Mail,
+}
+
+/// What the operator says of mail from and to the outside.
+#[derive(Clone, Debug)]
+pub struct Mail {
+    /// Whether anything here listens for it.
+    pub is_listening: bool,
+    /// Where it leaves by; `None`: it does not.
+    pub relay: Option<Relay>,
+    /// Opens connections.
+    pub egress: Egress,
+    /// Who is asked whether mail comes from where it says; `None`: nobody.
+    pub name_servers: Option<NameServers>,
+}
+
+impl Mail {
+    /// Neither in nor out.
+    #[must_use]
+    pub fn none() -> Mail {
+        Mail { is_listening: false, relay: None, egress: Egress::new(|_| false), name_servers: None }
+    }
+}
+
+/// The server that takes mail for the outside.
+#[derive(Clone, Debug)]
+pub struct Relay {
+    /// Where it is.
+    pub place: Place,
+    /// Whether it is spoken to encrypted.
+    pub encryption: RelayEncryption,
+    /// Who signs in to it, and with what; `None`: nobody.
+    pub credentials: Option<(String, Secret)>,
+}
+
+/// Whether a relay is spoken to encrypted.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum RelayEncryption {
+    /// Where it offers that, whatever its certificate is; never a password without.
+    Opportunistic,
+    /// Always, and its certificate must be trusted.
+    Required,
+    /// Never.
+    Off,
+}
+
+/// What came of mail since the start, for those who watch it.
+#[derive(Debug, Default)]
+pub(crate) struct MailFigures {
+    /// Mail that was taken in.
+    pub(crate) received: AtomicU64,
+    /// Mail that was refused after its recipients had been accepted.
+    pub(crate) refused: AtomicU64,
+    /// Mail that the relay took.
+    pub(crate) sent: AtomicU64,
+    /// Attempts that are made again.
+    pub(crate) retried: AtomicU64,
+    /// Addresses that mail was given up for.
+    pub(crate) given_up: AtomicU64,
 }
 
 /// What agents' addresses end with where the operator has no domain (RFC 2606, 2: never a real one).
@@ -75,6 +141,12 @@ pub struct Parts {
     pub(crate) strangers: Turns,
     /// Calls of inbound endpoints that were rejected.
     pub(crate) rejections: Rejections,
+    /// For mail from outside that is large: it is held from its first bytes to its end.
+    pub(crate) large_mails: Turns,
+    /// What came of mail.
+    pub(crate) mail_figures: MailFigures,
+    /// How many mails are handed to the relay now.
+    pub(crate) mail_under_way: watch::Sender<usize>,
     rates: Buckets<String>,
     /// Where the listener is.
     listener: OnceLock<String>,
@@ -122,6 +194,9 @@ impl Context {
             calls: Turns::of(CALLS, CALLS_OF_A_SOURCE),
             strangers: Turns::new(STRANGERS),
             rejections: Rejections::default(),
+            large_mails: Turns::of(LARGE_MAILS, LARGE_MAILS / 2),
+            mail_figures: MailFigures::default(),
+            mail_under_way: watch::Sender::new(0),
             rates: Buckets::new(RATED_KEYS_MAX),
             listener: OnceLock::new(),
         }))
@@ -159,6 +234,18 @@ impl Context {
     /// What agents' addresses end with.
     pub(crate) fn domain(&self) -> &str {
         if self.settings.domain.is_empty() { NO_DOMAIN } else { &self.settings.domain }
+    }
+
+    /// Whether anything here listens for mail from outside: without a domain there is nobody whom it could be for.
+    pub(crate) fn listens_for_mail(&self) -> bool {
+        self.settings.mail.is_listening && !self.settings.domain.is_empty()
+    }
+
+    /// Waits until no mail is handed to the relay any more, at most so long.
+    pub async fn mail_rests(&self, at_most: Duration) {
+        let mut under_way = self.mail_under_way.subscribe();
+        // The sender lives as long as this.
+        let _ = tokio::time::timeout(at_most, under_way.wait_for(|count| *count == 0)).await;
     }
 
     /// The address of an agent of a workspace.

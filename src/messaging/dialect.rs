@@ -127,6 +127,7 @@ impl Dialect for Messaging {
             include_str!("invites/schemas.json"),
             include_str!("keys/schemas.json"),
             include_str!("memory/http/schemas.json"),
+            include_str!("outbox/schemas.json"),
             include_str!("presence/http/schemas.json"),
             include_str!("reminders/http/schemas.json"),
             include_str!("pubkeys/http/schemas.json"),

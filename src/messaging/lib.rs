@@ -13,10 +13,11 @@
 //! Reading order: `model`, `limits`, `refusal`, `words` (words and pure rules) · `due` (what falls due by the clock) ·
 //! `identity` (who is who, and how a request is let in) · `telling` (what webhooks are told) · `rejections` · `attendance`, `wakes` (who is there, and who waits) · `context`,
 //! `dialect`, `form`, `wire` (what all folders share) · `workspaces`, `keys`, `invites` (what the operator and his keys
-//! make) · `usage` · `rooms`, `blocks`, `pubkeys`, `acks` · `tagged` (whom tags mean) · `mail` (messages, deliveries, threads) · `agents` (who
+//! make) · `usage` · `rooms`, `blocks`, `pubkeys`, `acks` · `tagged` (whom tags mean) · `outbox` (mail that leaves) · `mail` (messages, deliveries, threads) · `agents` (who
 //! registers, is found, retires) · `presence` (availability, health, streams) · `shown` (how messages are shown),
 //! `inbox`, `threads`, `memory`, `claims` · `reminders` · `sending` (what is sent, and
-//! to whom), `drafts` · `webhooks` (making them, and how they are called), `inbound` (calls that become messages) · `sweep` (what is due is done), `verify` ·
+//! to whom), `drafts` · `webhooks` (making them, and how they are called), `inbound` (calls that become messages) · `relay`
+//! (mail is handed on), `intake`, `smtp` (mail from outside) · `sweep` (what is due is done), `verify` ·
 //! `http` (all that is served) · `operator` (what the command line asks for). Each imports only what stands before it.
 
 mod acks;
@@ -33,6 +34,7 @@ mod http;
 mod identity;
 mod inbound;
 mod inbox;
+mod intake;
 mod invites;
 mod keys;
 mod limits;
@@ -40,15 +42,18 @@ mod mail;
 mod memory;
 mod model;
 pub mod operator;
+mod outbox;
 mod presence;
 mod pubkeys;
 mod refusal;
 mod rejections;
+mod relay;
 mod reminders;
 mod rooms;
 mod sending;
 mod shown;
 mod skills;
+mod smtp;
 mod sweep;
 mod tagged;
 mod telling;
@@ -73,12 +78,13 @@ use quintet_platform::service::{self, Route};
 use quintet_storage::{Failure, Snapshot, TableSpec};
 
 use crate::attendance::Keeping;
-pub use crate::context::{Context, Settings};
+pub use crate::context::{Context, Mail, Relay, RelayEncryption, Settings};
 pub use crate::dialect::Messaging;
 pub use crate::http::routes;
 pub use crate::inbound::Door;
 pub use crate::refusal::CODES;
 pub use crate::webhooks::DELIVERIES;
+pub use crate::smtp::SmtpListening;
 
 /// Every table of this package, a folder's after the other's. Their tags lie in 0x0500 to 0x05FF.
 pub const TABLES: &[TableSpec] = &joined::<TABLE_COUNT>(FOLDERS);
@@ -95,6 +101,7 @@ const FOLDERS: &[&[TableSpec]] = &[
     pubkeys::TABLES,
     acks::TABLES,
     mail::TABLES,
+    outbox::TABLES,
     drafts::TABLES,
     reminders::TABLES,
     memory::TABLES,
@@ -144,6 +151,8 @@ pub fn due_work(context: &Context) -> Vec<Arc<dyn DueWork>> {
         Arc::new(Sweep(Rows::new(context.store.clone(), sweep::DueOfMessaging::new(context.clone())))),
         Arc::new(Sweep(Rows::new(context.store.clone(), inbound::OldReplays))),
         Arc::new(Sweep(inbound::Keeping::new(context.store.clone(), context.rejections.clone()))),
+        Arc::new(Sweep(Rows::new(context.store.clone(), outbox::ForgottenMail))),
+        Arc::new(relay::Pump::new(context.clone())),
         Arc::new(Sweep(Keeping::new(context.store.clone(), context.clock.clone(), context.attendance.clone()))),
     ]
 }

@@ -2,13 +2,15 @@
 //!
 //! What is shown is what the command line prints: types of the administration socket, and nothing that is stored.
 
+use std::sync::atomic::{AtomicU64, Ordering};
+
 use quintet_platform::clock::rfc3339;
 use quintet_platform::ids::{parse_ulid, ulid};
 use quintet_storage::{Abort, Failure, Read, Timestamp, Uuid, WriteTx};
 use serde::{Deserialize, Serialize};
 
 use crate::agents::retire;
-use crate::context::Context;
+use crate::context::{Context, Mail};
 use crate::identity::keys::{PreparedKey, list as list_keys};
 use crate::identity::{Agent, Key, Status, Workspace, agents, mailboxes, workspaces};
 use crate::keys::{self, NewKey, agents_of, scope_of};
@@ -16,12 +18,16 @@ use crate::limits::{self, LIMITS};
 use crate::mail::resume::{Resumer, resume};
 use crate::mail::threads;
 use crate::model::{AgentKey, ThreadId, WorkspaceNo};
+use crate::outbox::{self, Undeliverable, list_undeliverable};
 use crate::refusal::Refusal;
 use crate::workspaces::{NewWorkspace, SetLimit, create, set_ingress, set_limits, set_status};
-use crate::{form, usage};
+use crate::{form, relay, usage};
 
 /// Rows that are read at a time.
 const PAGE_ROWS: usize = 500;
+/// Lines about mail that was given up, and mails that wait, as far as they are counted.
+const UNDELIVERABLE_MAX: usize = 1_000;
+const WAITING_MAX: usize = 10_000;
 
 /// What can be missing.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -207,6 +213,38 @@ pub struct ThreadView {
     pub resumed: bool,
 }
 
+/// Mail that could not be delivered.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct UndeliverableView {
+    /// When that was known; RFC 3339.
+    pub received_at: String,
+    /// Why it was given up.
+    pub reason: String,
+    /// Who sent it.
+    pub sender: String,
+    /// To whom.
+    pub recipient: String,
+    /// Its subject.
+    pub subject: String,
+}
+
+/// How mail from and to the outside stands: what waits, and what came of it since the start.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct MailView {
+    /// Mails that wait for the relay, ten thousand at the most.
+    pub waiting: u64,
+    /// Mails that were taken in.
+    pub received: u64,
+    /// Mails that were refused after their recipients had been accepted.
+    pub refused: u64,
+    /// Attempts that the relay took a mail at.
+    pub sent: u64,
+    /// Attempts that are made again.
+    pub retried: u64,
+    /// Addresses that a mail was given up for.
+    pub given_up: u64,
+}
+
 /// How messaging stands.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct StandingView {
@@ -218,6 +256,9 @@ pub struct StandingView {
     pub open_streams: u64,
     /// Messages that agents have sent today, in UTC.
     pub messages_today: u64,
+    /// Mail from and to the outside.
+    #[serde(default)]
+    pub mail: MailView,
 }
 
 /// How the webhooks of all workspaces stand.
@@ -539,6 +580,46 @@ pub fn resume_thread(tx: &mut WriteTx<'_>, now: Timestamp, id: &str) -> Result<T
     Err(none().into())
 }
 
+/// Mail of a workspace that was given up in the last 30 days, the newest first: a thousand at the most.
+///
+/// # Errors
+/// There is no such workspace, or the store's failures.
+pub fn undeliverable(context: &Context, slug: &str) -> Result<Vec<UndeliverableView>, Abort<NotDone>> {
+    let read = context.store.read();
+    let workspace = named(&read, slug)?;
+    let shown = |one: Undeliverable| UndeliverableView {
+        received_at: rfc3339(one.received_at),
+        reason: one.reason,
+        sender: one.sender,
+        recipient: one.recipient,
+        subject: one.subject,
+    };
+    Ok(list_undeliverable(&read, workspace.no, UNDELIVERABLE_MAX)?.into_iter().map(shown).collect())
+}
+
+/// Whether the operator's relay can be spoken to as mail is handed to it: connected to, encrypted, signed in. `None`: there
+/// is none.
+///
+/// # Errors
+/// Why not.
+pub async fn try_relay(mail: &Mail, domain: &str) -> Option<Result<(), String>> {
+    let relay = mail.relay.as_ref()?;
+    Some(relay::try_it(&mail.egress, relay, domain).await)
+}
+
+fn mail_standing(context: &Context, read: &impl Read) -> Result<MailView, Failure> {
+    let figures = &context.mail_figures;
+    let told = |figure: &AtomicU64| figure.load(Ordering::Relaxed);
+    Ok(MailView {
+        waiting: outbox::counted(read, WAITING_MAX)? as u64,
+        received: told(&figures.received),
+        refused: told(&figures.refused),
+        sent: told(&figures.sent),
+        retried: told(&figures.retried),
+        given_up: told(&figures.given_up),
+    })
+}
+
 /// How messaging stands.
 ///
 /// # Errors
@@ -546,7 +627,8 @@ pub fn resume_thread(tx: &mut WriteTx<'_>, now: Timestamp, id: &str) -> Result<T
 pub fn standing(context: &Context) -> Result<StandingView, Failure> {
     let (read, day) = (context.store.read(), usage::day_of(context.now()));
     let open_streams = u64::try_from(context.attendance.streams().count_all()).unwrap_or(u64::MAX);
-    let mut standing = StandingView { open_streams, ..StandingView::default() };
+    let mail = mail_standing(context, &read)?;
+    let mut standing = StandingView { open_streams, mail, ..StandingView::default() };
     for workspace in all(&read)?.into_iter().filter(|workspace| workspace.status != Status::Deleted) {
         standing.workspaces += 1;
         standing.active_agents += u64::from(workspaces::counts(&read, workspace.no)?.active_agents);

@@ -7,7 +7,7 @@ use http_body_util::BodyExt as _;
 use quintet_platform::Foundation;
 use quintet_platform::access::{Authority, Service, activate_tenant, suspend_tenant};
 use quintet_platform::clock::Clock;
-use quintet_platform::egress::Egress;
+use quintet_platform::egress::{Egress, Place};
 use quintet_platform::http::request_id::RequestId;
 use quintet_storage::{Abort, Timestamp, WriteTx};
 use quintet_support::OpenStore;
@@ -16,7 +16,7 @@ use tempfile::TempDir;
 use tower::ServiceExt as _;
 
 use crate::agents::{Registration, register};
-use crate::context::{Context, Settings};
+use crate::context::{Context, Mail, Relay, RelayEncryption, Settings};
 use crate::identity::keys::{self, PreparedKey};
 use crate::identity::{Key, Priority, Scope, Status, Workspace, agents, mailboxes, workspaces};
 use crate::mail::messages::encode;
@@ -47,15 +47,20 @@ pub(crate) struct Bench {
 impl Bench {
     /// With a plain workspace.
     pub(crate) fn new() -> Bench {
-        Bench::with(false)
+        Bench::with(false, Mail::none())
+    }
+
+    /// With a plain workspace, and what the operator says of mail.
+    pub(crate) fn with_mail(mail: Mail) -> Bench {
+        Bench::with(false, mail)
     }
 
     /// With an encrypted workspace.
     pub(crate) fn encrypted() -> Bench {
-        Bench::with(true)
+        Bench::with(true, Mail::none())
     }
 
-    fn with(is_encrypted: bool) -> Bench {
+    fn with(is_encrypted: bool, mail: Mail) -> Bench {
         let (directory, store, clock) = quintet_support::rehearsal_of_a_room(crate::TABLES, NOON);
         let (tenant_id, _) = quintet_support::tenant_and_key(&store, Service::Messaging, &[]);
         let settings = Settings {
@@ -64,6 +69,7 @@ impl Bench {
             rate_per_second: 0,
             rate_burst: 0,
             egress: Egress::new(|_| true),
+            mail,
         };
         let context = Context::new(Foundation::new(store.clone(), clock.clone(), Authority::Embedded), settings);
         for work in crate::due_work(&context) {
@@ -288,6 +294,13 @@ impl Bench {
         let tenant_id = self.workspace.tenant_id;
         quintet_support::write(&self.store, move |tx, now| activate_tenant(tx, now, tenant_id));
     }
+}
+
+/// Mail that leaves by a relay at which nobody is.
+pub(crate) fn mail_with_relay() -> Mail {
+    let place = Place { host: "127.0.0.1".to_owned(), port: 1 };
+    let relay = Relay { place, encryption: RelayEncryption::Opportunistic, credentials: None };
+    Mail { relay: Some(relay), ..Mail::none() }
 }
 
 /// A registration that says nothing.

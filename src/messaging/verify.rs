@@ -10,7 +10,8 @@ use crate::identity::{agents, mailboxes};
 use crate::mail::threads;
 use crate::usage::{self, Sent};
 use crate::{
-    acks, blocks, claims, drafts, identity, inbound, invites, keys, mail, memory, pubkeys, reminders, rooms, telling,
+    acks, blocks, claims, drafts, identity, inbound, invites, keys, mail, memory, outbox, pubkeys, reminders, rooms,
+    telling,
 };
 
 /// Everything that does; the first hundred findings or so.
@@ -24,6 +25,7 @@ pub(crate) fn verify(read: &Snapshot) -> Result<Vec<String>, Failure> {
     blocks::verify(read, &mut findings)?;
     pubkeys::verify(read, &mut findings)?;
     mail::verify::verify(read, (&mut sent, &mut calls), &mut findings)?;
+    outbox::verify(read, &mut findings)?;
     usage::verify(read, &sent, &mut findings)?;
     acks::verify(read, &mut findings)?;
     claims::verify(read, &mut findings)?;

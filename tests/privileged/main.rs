@@ -13,6 +13,7 @@ mod deliveries_disk;
 mod disk_full;
 mod isolation;
 mod loop_disk;
+mod mail;
 mod manual;
 mod power_cuts;
 mod pulls;

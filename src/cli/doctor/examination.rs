@@ -55,6 +55,7 @@ const CHECKS: &[(&str, Check)] = &[
     ("webhooks", webhooks::check_webhooks),
     ("audit", audit::check_anchors),
     ("messaging", messaging::check_messaging),
+    ("mail", messaging::check_mail),
     ("decisions", decisions::check_decisions),
     ("sign-in", identity::check_identity),
     ("authorization", authorization::check_authorization),

@@ -1,14 +1,116 @@
-//! Messaging: whether its workspaces can be reached, and what of its configuration does nothing yet.
+//! Messaging: whether its workspaces can be reached, whether mail can leave and come, and what of its configuration does
+//! nothing yet.
 
-use quintet_messaging::operator::StandingView;
+use std::time::Duration;
+
+use quintet_messaging::operator::{StandingView, try_relay};
+use quintet_platform::egress::{exchanges, resolver, texts};
 
 use super::subject::{Finding, Subject};
 use crate::config::Config;
 use crate::config::Origin;
 use crate::measures::counted;
+use crate::outside;
 
 /// Keys that are read and checked, and do nothing yet.
-const STILL_TO_COME: [&str; 3] = ["messaging.smtp_listen", "messaging.smtp_relay", "messaging.signup"];
+const STILL_TO_COME: [&str; 1] = ["messaging.signup"];
+
+/// How long the relay, or a name server, may take; the check itself has a little more.
+const PATIENCE: Duration = Duration::from_secs(4);
+
+/// What these findings are about.
+const MAIL: &str = "mail";
+
+/// Whether mail with the outside can come and leave: the relay is spoken to, and name servers are asked what they tell others
+/// of the domain.
+pub fn check_mail(subject: &Subject) -> Vec<Finding> {
+    let Ok(config) = &subject.config else { return Vec::new() };
+    let is_wanted = config.messaging_smtp_listen.is_some() || !config.smtp_relay().expose().is_empty();
+    if !is_wanted {
+        return vec![Finding::ok(
+            MAIL,
+            "The configuration has neither a listener nor a relay: there is no mail with the outside.",
+        )];
+    }
+    if config.messaging_domain.is_empty() {
+        return vec![Finding::warning(
+            MAIL,
+            "There is no mail with the outside: messaging.domain is empty.",
+            "`[messaging] domain = \"agents.example.com\"`, a domain of yours, then restart.",
+        )];
+    }
+    let Ok(runtime) = tokio::runtime::Builder::new_current_thread().enable_all().build() else { return Vec::new() };
+    runtime.block_on(async {
+        let relay =
+            async { tokio::time::timeout(PATIENCE, relay(config)).await.unwrap_or_else(|_| vec![late("The relay")]) };
+        let names = async {
+            tokio::time::timeout(PATIENCE, names(config)).await.unwrap_or_else(|_| vec![late("A name server")])
+        };
+        let (mut relay, names) = tokio::join!(relay, names);
+        relay.extend(names);
+        relay
+    })
+}
+
+fn late(what: &str) -> Finding {
+    let cure =
+        "See whether it can be reached from this machine; messaging.smtp_relay and messaging.smtp_resolver say where.";
+    Finding::warning(MAIL, format!("{what} does not answer in time."), cure)
+}
+
+async fn relay(config: &Config) -> Vec<Finding> {
+    // What is wrong with tls.extra_ca or the password's file is another check's to tell.
+    let Ok(mail) = outside::egress(config).and_then(|egress| outside::mail(config, &egress)) else { return Vec::new() };
+    let Some(outcome) = try_relay(&mail, &config.messaging_domain).await else {
+        return vec![Finding::ok(MAIL, "There is no relay: no mail leaves.")];
+    };
+    match outcome {
+        Ok(()) => vec![Finding::ok(MAIL, "The relay answers, and lets the appliance in.")],
+        Err(why) => vec![Finding::warning(
+            MAIL,
+            format!("The relay cannot be used ({why}): mail waits for a day, and is given up then."),
+            "See that messaging.smtp_relay is its address, and smtp_relay_tls, smtp_relay_user and smtp_relay_password are \
+             what it wants; an authority of your own must be listed in tls.extra_ca.",
+        )],
+    }
+}
+
+/// Others look a domain up before they write to it, and before they believe what comes from it.
+async fn names(config: &Config) -> Vec<Finding> {
+    let domain = &config.messaging_domain;
+    let Ok(servers) = resolver(config.messaging_smtp_resolver) else { return Vec::new() };
+    let mut findings = Vec::new();
+    if config.messaging_smtp_listen.is_some() {
+        findings.push(match exchanges(&servers, domain).await {
+            Ok(all) if all.is_empty() => Finding::warning(
+                MAIL,
+                format!("{domain} has no MX record: nobody knows where to send mail for it."),
+                format!("Have the domain's name server say `{domain}. MX 10 HOST.`, HOST being this machine or what passes mail on to it."),
+            ),
+            Ok(all) => Finding::ok(MAIL, format!("Mail for {domain} goes to {}.", all.join(", "))),
+            Err(why) => unknown("MX", domain, &why),
+        });
+    }
+    if !config.smtp_relay().expose().is_empty() {
+        findings.push(match texts(&servers, domain).await {
+            Ok(all) if all.iter().any(|text| text.starts_with("v=spf1")) => {
+                Finding::ok(MAIL, format!("{domain} says who may send its mail (SPF)."))
+            }
+            Ok(_) => Finding::warning(
+                MAIL,
+                format!("{domain} has no SPF record: others may take its mail for forged."),
+                format!("Have the domain's name server say `{domain}. TXT \"v=spf1 a:RELAY -all\"`, RELAY being the relay's name outside."),
+            ),
+            Err(why) => unknown("SPF", domain, &why),
+        });
+    }
+    findings
+}
+
+fn unknown(what: &str, domain: &str, why: &str) -> Finding {
+    let cure = "See `getent hosts example.com`; messaging.smtp_resolver names another name server.";
+    Finding::warning(MAIL, format!("The {what} record of {domain} cannot be asked for: {why}."), cure)
+}
 
 /// Whether workspaces are served, and what does nothing yet.
 pub fn check_messaging(subject: &Subject) -> Vec<Finding> {
@@ -28,11 +130,8 @@ fn idle(config: &Config) -> Option<Finding> {
     (!set.is_empty()).then(|| {
         Finding::warning(
             "messaging",
-            format!(
-                "Mail from and to the outside, and signing up, are still to come: {} does nothing.",
-                set.join(", ")
-            ),
-            "Leave it, or take it out of the configuration; messages inside of workspaces need none of it.",
+            format!("Signing up is still to come: {} does nothing.", set.join(", ")),
+            "Leave it, or take it out of the configuration.",
         )
     })
 }
@@ -77,7 +176,7 @@ mod tests {
             Config::load(&Sources { environment, ..Sources::default() }).unwrap()
         };
         assert_eq!(idle(&config("DOMAIN", "agents.example.com")), None);
-        let found = idle(&config("SMTP_RELAY", "mail.example.com:25")).unwrap();
-        assert!(told(&found).contains("messaging.smtp_relay does nothing"), "{}", told(&found));
+        let found = idle(&config("SIGNUP", "open")).unwrap();
+        assert!(told(&found).contains("messaging.signup does nothing"), "{}", told(&found));
     }
 }

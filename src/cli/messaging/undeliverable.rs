@@ -1,7 +1,9 @@
 //! `quintet messaging undeliverable`: mail that was given up.
 
+use quintet_messaging::operator::UndeliverableView;
+
 use super::terms::OfWorkspace;
-use crate::admin::messaging::{self, UndeliverableView};
+use crate::admin::messaging;
 use crate::cli::CliError;
 use crate::cli::output;
 

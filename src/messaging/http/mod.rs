@@ -17,6 +17,7 @@ use crate::inbox::http as inbox;
 use crate::invites::http as invites;
 use crate::keys::http as keys;
 use crate::memory::http as memory;
+use crate::outbox::http as outbox;
 use crate::pubkeys::http as pubkeys;
 use crate::rooms::http as rooms;
 use crate::skills::http as skills;
@@ -37,6 +38,7 @@ pub(crate) const ENDPOINTS: Endpoints<Messaging> = &[
     invites::ENDPOINTS,
     keys::ENDPOINTS,
     memory::ENDPOINTS,
+    outbox::ENDPOINTS,
     presence::ENDPOINTS,
     pubkeys::ENDPOINTS,
     reminders::ENDPOINTS,

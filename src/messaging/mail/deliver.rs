@@ -5,9 +5,10 @@
 use quintet_storage::{Failure, Read, Scan, Timestamp, WriteTx};
 
 use super::model::{Delivery, Role};
-use super::tables::{DeliveryRow, HELD, HeldRow, INBOX, LATE, PlaceRow};
+use super::tables::{DeliveryRow, HELD, HeldRow, INBOX, LATE, ORIGINS, PlaceRow};
 use super::told::{Came, came};
 use super::unread::mark_read;
+use super::uses::{self, AUTOMATIC};
 use super::{messages, threads};
 use crate::acks;
 use crate::due::{self, Due};
@@ -101,7 +102,7 @@ fn place(
         released,
         read_at: None,
         acked_at: None,
-        labels: Vec::new(),
+        labels: late_labels(tx, agent, mailbox.last_seq, parcel)?,
     };
     tx.put(&INBOX, &(agent.0, agent.1, mailbox.last_seq), &DeliveryRow::of(delivery))?;
     // Where nothing was held, nothing was waited for.
@@ -113,6 +114,16 @@ fn place(
     }
     tx.tells(TOPIC, packed(agent), mailbox.last_seq);
     Ok(())
+}
+
+/// The labels that the platform gives to what comes late; what comes at once gets them from whoever posts it.
+fn late_labels(tx: &mut WriteTx<'_>, agent: AgentKey, seq: u64, parcel: Parcel) -> Result<Vec<String>, Failure> {
+    let origin = if parcel.is_late { tx.get(&ORIGINS, &(agent.0, parcel.message))? } else { None };
+    if !origin.is_some_and(|row| row.into_parts().0.is_automatic) {
+        return Ok(Vec::new());
+    }
+    uses::add(tx, (agent, seq), AUTOMATIC)?;
+    Ok(vec![AUTOMATIC.to_owned()])
 }
 
 /// The delivery at a place of an inbox.

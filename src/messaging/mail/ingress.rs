@@ -3,13 +3,9 @@
 
 use crate::identity::Workspace;
 
-/// Whether anything here listens for mail from outside. Nothing does, whatever operators set for the day that something
-/// will.
-const LISTENS: bool = false;
-
-/// Why a workspace takes no mail from outside; `None`: it does.
-pub(crate) fn refusal(workspace: &Workspace) -> Option<&'static str> {
-    match (workspace.is_encrypted, LISTENS && workspace.is_ingress_open) {
+/// Why a workspace takes no mail from outside; `None`: it does. `listens`: whether anything here listens for it.
+pub(crate) fn refusal(workspace: &Workspace, listens: bool) -> Option<&'static str> {
+    match (workspace.is_encrypted, listens && workspace.is_ingress_open) {
         (true, _) => Some("encrypted_workspace"),
         (false, false) => Some("ingress_closed"),
         (false, true) => None,

@@ -3,9 +3,9 @@
 
 use quintet_storage::{Abort, Failure, Read, Scan, WriteTx};
 
-use super::deliver;
 use super::model::Delivery;
-use super::tables::{LABELLED, LABELS, LabelRow};
+use super::tables::{LABELLED, LABELS};
+use super::{deliver, uses};
 use crate::identity::Workspace;
 use crate::limits::MAIL_LABELS;
 use crate::model::{AgentKey, Mark};
@@ -35,12 +35,11 @@ pub(crate) fn change(
     }
     delivery.labels.retain(|label| !remove.contains(label));
     for label in before.iter().filter(|label| !delivery.labels.contains(label)) {
-        tx.delete(&LABELLED, &(agent.0, agent.1, label.clone(), seq));
-        drop_use(tx, workspace, label)?;
+        uses::drop(tx, (agent, seq), label)?;
     }
     for label in delivery.labels.iter().filter(|label| !before.contains(label)) {
-        tx.put(&LABELLED, &(agent.0, agent.1, label.clone(), seq), &Mark)?;
-        add_use(tx, workspace, label)?;
+        check_room(tx, workspace, label)?;
+        uses::add(tx, (agent, seq), label)?;
     }
     if delivery.labels.len() > LABELS_MAX && delivery.labels.len() > before.len() {
         return Err(Refusal::LimitReached("labels_per_delivery", LABELS_MAX as u64).into());
@@ -64,25 +63,29 @@ pub(crate) fn labelled(
     Ok(read.scan(&LABELLED, scan)?.into_iter().map(|((_, _, _, seq), Mark)| seq).collect())
 }
 
-fn add_use(tx: &mut WriteTx<'_>, workspace: &Workspace, label: &str) -> Result<(), Abort<Refusal>> {
-    let key = (workspace.no, label.to_owned());
-    let uses = tx.get(&LABELS, &key)?.map_or(0, |LabelRow(uses)| uses);
+/// Puts a label on a delivery that the platform gives, whatever the workspace has.
+pub(crate) fn mark(tx: &mut WriteTx<'_>, (agent, seq): (AgentKey, u64), label: &str) -> Result<(), Failure> {
+    let Some(mut delivery) = deliver::find(tx, agent, seq)? else { return Ok(()) };
+    if delivery.labels.iter().any(|known| known == label) {
+        return Ok(());
+    }
+    uses::add(tx, (agent, seq), label)?;
+    delivery.labels.push(label.to_owned());
+    deliver::put(tx, agent, seq, delivery)
+}
+
+/// Whether a workspace may use a label.
+///
+/// # Errors
+/// It would be one more than it may have.
+fn check_room(tx: &WriteTx<'_>, workspace: &Workspace, label: &str) -> Result<(), Abort<Refusal>> {
     let max = workspace.limit(MAIL_LABELS);
-    if uses == 0 && max < u64::MAX {
+    if max < u64::MAX && uses::of(tx, workspace.no, label)? == 0 {
         let most = usize::try_from(max).unwrap_or(usize::MAX);
         let known = tx.scan(&LABELS, Scan::prefix(&(workspace.no,)).limit(most))?.len();
         if known >= most {
             return Err(Refusal::LimitReached(MAIL_LABELS.name, max).into());
         }
-    }
-    Ok(tx.put(&LABELS, &key, &LabelRow(uses + 1))?)
-}
-
-fn drop_use(tx: &mut WriteTx<'_>, workspace: &Workspace, label: &str) -> Result<(), Failure> {
-    let key = (workspace.no, label.to_owned());
-    match tx.get(&LABELS, &key)? {
-        Some(LabelRow(uses)) if uses > 1 => tx.put(&LABELS, &key, &LabelRow(uses - 1))?,
-        _ => tx.delete(&LABELS, &key),
     }
     Ok(())
 }

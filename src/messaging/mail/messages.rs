@@ -1,6 +1,6 @@
 //! Messages: finding them, and opening what they say.
 
-use quintet_storage::large;
+use quintet_storage::large::{self, LargeValue};
 use quintet_storage::seal::{self, Erased, KeyOwner};
 use quintet_storage::{Abort, Failure, Read, Scan, WriteTx, decode_plain, encode_plain};
 
@@ -54,20 +54,25 @@ pub(crate) fn open(read: &impl Read, workspace: &Workspace, id: MessageId, kept:
                 Err(Abort::Failed(failure)) => Err(failure),
             }
         }
-        Kept::Large(value) => {
-            let mut bytes = Vec::new();
-            let mut index = 0;
-            loop {
-                match large::read_chunk(read, value, index) {
-                    Ok(Some(chunk)) => bytes.extend_from_slice(&chunk),
-                    Ok(None) => return decode_plain(&bytes),
-                    Err(Abort::Refused(Erased)) => return Ok(Contents::default()),
-                    Err(Abort::Failed(failure)) => return Err(failure),
-                }
-                index += 1;
-            }
+        Kept::Large(value) => match whole(read, value)? {
+            bytes if bytes.is_empty() => Ok(Contents::default()),
+            bytes => decode_plain(&bytes),
+        },
+    }
+}
+
+/// All bytes of a large value; of an erased tenant's there are none.
+pub(crate) fn whole(read: &impl Read, value: &LargeValue) -> Result<Vec<u8>, Failure> {
+    let mut bytes = Vec::new();
+    for index in 0.. {
+        match large::read_chunk(read, value, index) {
+            Ok(Some(chunk)) => bytes.extend_from_slice(&chunk),
+            Ok(None) => break,
+            Err(Abort::Refused(Erased)) => return Ok(Vec::new()),
+            Err(Abort::Failed(failure)) => return Err(failure),
         }
     }
+    Ok(bytes)
 }
 
 /// Who still has a key of an erased tenant is turned away before this.

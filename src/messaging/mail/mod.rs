@@ -12,16 +12,18 @@
 //! - as long as anything is held that may be delivered, what comes later waits behind it;
 //! - contents are sealed for the tenant wherever they lie.
 //!
-//! Reading order: `model` (words, the guard of threads) · `tables` · `messages`, `threads` (reading) · `ingress` (mail from
-//! outside), `recipients` (whom a message goes to) · `unread` ·
-//! `told` (what webhooks are told) · the verbs `deliver`, `post`, `resume` · `whereabouts` (where
-//! a message lies for an agent) · `labels` · `raw` (a message as mail) · `verify`, `verify_indexes`.
+//! Reading order: `model` (words, the guard of threads) · `tables` · `messages`, `threads` (reading) · `ingress` (who takes
+//! mail from outside), `recipients` (whom a message goes to) · `unread`, `uses` · `told` (what webhooks are told) · the verbs
+//! `deliver`, `post`, `resume` · `origins` (where mail from outside came from) · `whereabouts` (where a message lies for an agent) · `labels` · `raw` (a
+//! message as mail), `compose` (of rows) · `verify`, `verify_indexes`.
 
+pub(crate) mod compose;
 pub(crate) mod deliver;
 pub(crate) mod ingress;
 pub(crate) mod labels;
 pub(crate) mod messages;
 pub(crate) mod model;
+pub(crate) mod origins;
 pub(crate) mod post;
 pub(crate) mod raw;
 pub(crate) mod recipients;
@@ -32,6 +34,7 @@ pub(crate) mod testing;
 pub(crate) mod threads;
 mod told;
 pub(crate) mod unread;
+pub(crate) mod uses;
 pub(crate) mod verify;
 mod verify_indexes;
 pub(crate) mod whereabouts;

@@ -147,6 +147,30 @@ pub(crate) struct Contents {
     pub(crate) handoff_from: Option<String>,
 }
 
+/// Where mail from outside came from (6-messaging.md, M3).
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) struct Origin {
+    /// What others call it: its message id, without brackets.
+    pub(crate) message_id: Option<String>,
+    /// Whether nobody wrote it: it says so, or it is a report.
+    pub(crate) is_automatic: bool,
+    /// Whether it comes from where it says.
+    pub(crate) verdicts: Verdicts,
+}
+
+/// What was found out of where mail comes from: words such as `pass`, `fail`, `none`, `temperror`.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub(crate) struct Verdicts {
+    /// Whether the address that it came from may send for its sender's domain.
+    pub(crate) spf: String,
+    /// Whether a signature of it is good.
+    pub(crate) dkim: String,
+    /// Whether either is of the domain that it names as its author's.
+    pub(crate) dmarc: String,
+    /// The address that handed it in.
+    pub(crate) source: String,
+}
+
 /// A message in an agent's inbox.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct Delivery {

@@ -31,6 +31,8 @@ pub(crate) struct Asker<'a> {
     pub(crate) agent: Option<AgentNo>,
     /// What agents' addresses end with.
     pub(crate) domain: &'a str,
+    /// Whether anything here listens for mail from outside.
+    pub(crate) listens: bool,
 }
 
 /// What was typed.
@@ -218,7 +220,7 @@ impl<R: Read> Search<'_, R> {
             Some(own) if own.workspace == self.asker.workspace.slug => {
                 return self.look_up_agent(text, own.agent.as_str(), role, NOBODY);
             }
-            Some(own) if !takes_mail(self.read, &own)? => self.is_unknown(text, NOBODY),
+            Some(own) if !takes_mail(self.read, &own, self.asker.listens)? => self.is_unknown(text, NOBODY),
             None if is_own => self.is_unknown(text, NOBODY),
             _ => {
                 if !self.found.outside.iter().any(|(known, _)| known == address) {
@@ -252,7 +254,11 @@ fn bad(text: &str, why: &str) -> Bad {
 }
 
 /// The agent of this name that is not retired.
-fn agent_named(read: &impl Read, workspace: WorkspaceNo, name: &str) -> Result<Option<(AgentNo, Mailbox)>, Failure> {
+pub(crate) fn agent_named(
+    read: &impl Read,
+    workspace: WorkspaceNo,
+    name: &str,
+) -> Result<Option<(AgentNo, Mailbox)>, Failure> {
     if AgentName::parse(name).is_err() {
         return Ok(None);
     }
@@ -262,9 +268,10 @@ fn agent_named(read: &impl Read, workspace: WorkspaceNo, name: &str) -> Result<O
 }
 
 /// Whether an agent of another workspace takes mail from outside. Where nobody does, nothing is told of who is there.
-fn takes_mail(read: &impl Read, address: &Address) -> Result<bool, Failure> {
+fn takes_mail(read: &impl Read, address: &Address, listens: bool) -> Result<bool, Failure> {
     let Some(workspace) = workspaces::by_slug(read, &address.workspace)? else { return Ok(false) };
-    let is_open = workspaces::status(read, &workspace)? == Status::Active && ingress::refusal(&workspace).is_none();
+    let is_open =
+        workspaces::status(read, &workspace)? == Status::Active && ingress::refusal(&workspace, listens).is_none();
     Ok(is_open && agent_named(read, workspace.no, address.agent.as_str())?.is_some())
 }
 

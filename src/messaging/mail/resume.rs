@@ -12,6 +12,7 @@ use super::told::{Came, came};
 use crate::due::{self, Due};
 use crate::identity::mailboxes;
 use crate::model::{AgentNo, ThreadKey};
+use crate::outbox;
 
 /// So much is delivered in one transaction.
 const DELIVERED_MAX: usize = 1_000;
@@ -56,10 +57,11 @@ pub(crate) fn resume_due(tx: &mut WriteTx<'_>, now: Timestamp, key: ThreadKey) -
     }
 }
 
-/// Delivers what the thread holds, the oldest first. The caller keeps the thread.
+/// Delivers what the thread holds, the oldest first, and has leave what is for outside. The caller keeps the thread.
 fn deliver_held(tx: &mut WriteTx<'_>, now: Timestamp, key: ThreadKey, thread: &mut Thread) -> Result<(), Failure> {
     let rows = tx.scan(&THREAD_HELD, Scan::prefix(&(key.0, key.1)).limit(DELIVERED_MAX + 1))?;
-    if rows.len() > DELIVERED_MAX {
+    let is_more_outside = outbox::release(tx, now, key)?;
+    if rows.len() > DELIVERED_MAX || is_more_outside {
         due::put(tx, now, Due::Resume(key))?;
     }
     let mut arrived: BTreeMap<AgentNo, Came> = BTreeMap::new();

@@ -15,11 +15,13 @@
 //! | 0x052A | late mail | workspace, agent, message | the place of a delivery that was held before |
 //! | 0x052B | labelled mail | workspace, agent, label, place | |
 //! | 0x052C | expected participants | workspace, thread, agent | all that was sent to a participant there is held |
+//! | 0x0578 | origins | workspace, message | where mail from outside came from, and what came, sealed |
+//! | 0x0579 | outside ids | workspace, digest of a message id of somebody else's, message | |
 
 use bincode::{Decode, Encode};
-use quintet_storage::{Failure, Row, Table, TableSpec, Timestamp, decode_plain};
+use quintet_storage::{Failure, Row, Table, TableSpec, Timestamp, Uuid, decode_plain};
 
-use super::model::{Attachment, Delivery, Kept, Message, Pause, Role, Sender, Thread};
+use super::model::{Attachment, Delivery, Kept, Message, Origin, Pause, Role, Sender, Thread, Verdicts};
 use crate::identity::{Attestation, Priority};
 use crate::model::{AgentNo, FAMILY, Mark, MessageId, MessageKey, ThreadId, ThreadKey, WorkspaceNo};
 
@@ -47,6 +49,11 @@ pub(super) const LABELS: Table<(WorkspaceNo, String), LabelRow> = Table::new(0x0
 pub(super) const LABELLED: Table<(WorkspaceNo, AgentNo, String, u64), Mark> =
     Table::new(0x052B, FAMILY, "messaging_labelled_mail");
 
+pub(super) const ORIGINS: Table<MessageKey, OriginRow> = Table::new(0x0578, FAMILY, "messaging_origins");
+/// By what others call a message in `References`; the digest is as long as it is hard to find two that share one.
+pub(super) const OUTSIDE_IDS: Table<(WorkspaceNo, Uuid, MessageId), Mark> =
+    Table::new(0x0579, FAMILY, "messaging_outside_ids");
+
 /// The tables of this folder.
 pub(crate) const TABLES: &[TableSpec] = &[
     MESSAGES.spec(),
@@ -62,6 +69,8 @@ pub(crate) const TABLES: &[TableSpec] = &[
     EXPECTED.spec(),
     LABELS.spec(),
     LABELLED.spec(),
+    ORIGINS.spec(),
+    OUTSIDE_IDS.spec(),
 ];
 
 /// See [`Message`].
@@ -259,6 +268,32 @@ impl Row for ParticipantsRow {}
 #[derive(Clone, Debug, PartialEq, Eq, Encode, Decode)]
 pub(super) struct SentRow(pub(super) MessageId);
 impl Row for SentRow {}
+
+/// See [`Origin`].
+#[derive(Clone, Debug, PartialEq, Eq, Encode, Decode)]
+pub(super) struct OriginRow {
+    message_id: Option<String>,
+    is_automatic: bool,
+    spf: String,
+    dkim: String,
+    dmarc: String,
+    source: String,
+    raw: Kept,
+}
+impl Row for OriginRow {}
+
+impl OriginRow {
+    pub(super) fn of(origin: Origin, raw: Kept) -> OriginRow {
+        let Origin { message_id, is_automatic, verdicts: Verdicts { spf, dkim, dmarc, source } } = origin;
+        OriginRow { message_id, is_automatic, spf, dkim, dmarc, source, raw }
+    }
+
+    /// What is known of it, and all that came.
+    pub(super) fn into_parts(self) -> (Origin, Kept) {
+        let OriginRow { message_id, is_automatic, spf, dkim, dmarc, source, raw } = self;
+        (Origin { message_id, is_automatic, verdicts: Verdicts { spf, dkim, dmarc, source } }, raw)
+    }
+}
 
 #[cfg(test)]
 mod tests {

@@ -14,6 +14,7 @@ use super::{messages, threads, verify_indexes};
 use crate::due::{self, Due};
 use crate::identity::{agents, mailboxes};
 use crate::model::{AgentKey, AgentNo, MessageId, MessageKey, ThreadKey, WorkspaceNo};
+use crate::outbox;
 use crate::rooms::ROOM_HISTORY;
 use crate::usage::{Sent, day_of};
 
@@ -338,7 +339,7 @@ pub(crate) fn goes_on(read: &impl Read, due: Due) -> Result<bool, Failure> {
         Due::Release(agent) => Ok(mailboxes::find(read, agent)?.is_some_and(|mailbox| mailbox.held_count > 0)),
         Due::Resume(key) => {
             let rows = read.scan(&THREAD_HELD, Scan::prefix(&(key.0, key.1)).limit(1))?;
-            Ok(!rows.is_empty())
+            Ok(!rows.is_empty() || !outbox::held_by(read, key, 1)?.is_empty())
         }
         _ => Ok(false),
     }

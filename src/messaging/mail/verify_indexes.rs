@@ -5,9 +5,10 @@ use std::collections::BTreeMap;
 use quintet_platform::verify::each;
 use quintet_storage::{Failure, Read, Timestamp};
 
-use super::model::Delivery;
-use super::tables::{INBOX, LABELLED, LABELS, LATE, LabelRow, PlaceRow};
-use super::{deliver, messages};
+use super::model::{Delivery, Sender};
+use super::origins::digest;
+use super::tables::{INBOX, LABELLED, LABELS, LATE, LabelRow, ORIGINS, OUTSIDE_IDS, PlaceRow};
+use super::{deliver, messages, origins};
 use crate::model::{AgentKey, WorkspaceNo};
 
 /// Everything that does.
@@ -36,7 +37,30 @@ pub(super) fn verify(read: &impl Read, findings: &mut Vec<String>) -> Result<(),
         Ok(())
     })?;
     findings.extend(counted.keys().map(|(_, label)| format!("the uses of the label {label} are not counted")));
-    Ok(())
+    check_origins(read, findings)
+}
+
+/// What came from outside has an origin, and nothing else has; others' ids lead to it.
+fn check_origins(read: &impl Read, findings: &mut Vec<String>) -> Result<(), Failure> {
+    each(read, &ORIGINS, findings, |key, row, findings| {
+        let sender = messages::find(read, key)?.map(|message| message.sender);
+        if !matches!(sender, Some(Sender::External(_))) {
+            findings.push(format!("there is an origin of {:?}, which did not come from outside", key.1));
+        }
+        let id = row.into_parts().0.message_id;
+        let is_found = id.map_or(Ok(true), |id| read.contains(&OUTSIDE_IDS, &(key.0, digest(&id), key.1)))?;
+        if !is_found {
+            findings.push(format!("{:?} is not found by what it is called outside", key.1));
+        }
+        Ok(())
+    })?;
+    each(read, &OUTSIDE_IDS, findings, |(workspace, called, message), _, findings| {
+        let origin = origins::find(read, (workspace, message))?;
+        if origin.is_none_or(|origin| origin.message_id.is_none_or(|id| digest(&id) != called)) {
+            findings.push(format!("{message:?} is found by what it is not called outside"));
+        }
+        Ok(())
+    })
 }
 
 /// Instants rise with the places, and what came later than its message is found by a row.

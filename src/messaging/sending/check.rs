@@ -61,7 +61,11 @@ pub(super) fn check(
     let faults = &ready.faults;
     let first = [&faults.sealing, &faults.size].into_iter().flatten().next();
     first.map_or(Ok(()), |refusal| Err(refusal.clone()))?;
-    if is_outside {
+    if is_outside && ready.asked.is_ephemeral {
+        let problem = "names an address outside, which has no stream: fire_and_forget goes to streams alone";
+        return Err(Refusal::field("to", problem).into());
+    }
+    if is_outside && !author.has_relay {
         return Err(Refusal::ExternalMailUnavailable.into());
     }
     if let Some(payload) = &ready.payload {

@@ -24,6 +24,10 @@ pub(crate) struct Author {
     pub(crate) attestation: Attestation,
     /// What agents' addresses end with.
     pub(crate) domain: String,
+    /// Whether anything here listens for mail from outside.
+    pub(crate) listens: bool,
+    /// Whether there is a way out for mail.
+    pub(crate) has_relay: bool,
 }
 
 impl Author {
@@ -34,7 +38,8 @@ impl Author {
 
     /// Who addresses somebody.
     pub(crate) fn asker(&self) -> Asker<'_> {
-        Asker { workspace: &self.workspace, agent: Some(self.no), domain: &self.domain }
+        let Author { workspace, no, domain, listens, .. } = self;
+        Asker { workspace, agent: Some(*no), domain, listens: *listens }
     }
 }
 

@@ -10,6 +10,7 @@ use crate::identity::{Availability, agents};
 use crate::mail::model::{Addressee, Role, Sender};
 use crate::mail::post::{From, Letter, post};
 use crate::model::AgentKey;
+use crate::outbox;
 use crate::refusal::Refusal;
 use crate::usage::{self, Daily};
 use crate::words::address;
@@ -28,10 +29,14 @@ pub(crate) fn send(
     let cleared = check(tx, now, author, ready, attendance)?;
     let Cleared { typed, subject, thread, in_reply_to, resolved, skipped_retired } = cleared;
     usage::count(tx, now, &author.workspace, Daily::Messages, 1)?;
+    let outside: Vec<String> = resolved.outside.iter().map(|(address, _)| address.clone()).collect();
+    if !outside.is_empty() {
+        usage::count(tx, now, &author.workspace, Daily::ExternalOut, outside.len() as u64)?;
+    }
     let reachability = reachability(tx, now, author, &resolved.agents, attendance)?;
     let inside = resolved.agents.iter().map(|addressee| addressee.mailbox.name.clone());
-    let recipients = inside.chain(resolved.outside.iter().map(|(address, _)| address.clone())).collect();
-    let (cc, external_count) = (typed.cc.clone(), resolved.outside.len());
+    let recipients = inside.chain(outside.iter().cloned()).collect();
+    let (cc, external_count) = (typed.cc.clone(), outside.len());
     let debtors = ready.asked.ack_window_seconds.map(|seconds| (seconds, debtors(author, &resolved.agents)));
     let letter = Letter {
         thread,
@@ -55,6 +60,14 @@ pub(crate) fn send(
         debtors.into_iter().flat_map(|(seconds, all)| all.into_iter().map(move |one| (seconds, one)))
     {
         acks::owe(tx, debtor, posted.message, Owed::new(author.no, now, seconds))?;
+    }
+    if !outside.is_empty() {
+        let mail = (author.workspace.no, posted.message, posted.thread);
+        // What is for outside waits with all else of a paused thread (6-messaging.md, G1).
+        match posted.pause {
+            Some(_) => outbox::hold(tx, now, mail, outside)?,
+            None => outbox::enqueue(tx, now, mail, outside)?,
+        }
     }
     if let Some(parent) = in_reply_to {
         acks::settle(tx, author.key(), parent)?;

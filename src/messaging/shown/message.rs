@@ -8,7 +8,7 @@ use super::provenance::provenance;
 use super::signature::{State, sha256_of, state};
 use crate::identity::Workspace;
 use crate::mail::messages;
-use crate::mail::model::{Contents, Delivery, Message, Role, Sender};
+use crate::mail::model::{Contents, Delivery, Message, Role, Sender, Verdicts};
 use crate::model::{AgentNo, DeliveryId, MessageId};
 use crate::wire::{instant, instant_or_null, texts};
 
@@ -87,6 +87,7 @@ pub(crate) fn delivery(
     placed: Placed<'_>,
     (id, message): (MessageId, &Message),
     (contents, signature): (&Contents, State),
+    verdicts: Option<&Verdicts>,
     thread_message_count: u64,
 ) -> Json {
     let mut members = row(placed, id, message, signature);
@@ -104,7 +105,7 @@ pub(crate) fn delivery(
         ("payload_schema_ref", contents.payload_schema_ref.as_deref().into()),
         ("attachments", Json::Array(attachments.collect())),
         ("recipients", recipients(&message.recipients)),
-        ("auth_verdicts", Json::Null),
+        ("auth_verdicts", verdicts.map(auth_verdicts).into()),
         ("body_sha256", body_sha256(contents).into()),
         ("sealed_by", contents.sealed_by.as_deref().into()),
         ("provenance", provenance(message.attestation, signature_of(message, contents, signature))),
@@ -114,6 +115,13 @@ pub(crate) fn delivery(
         ("thread_message_count", thread_message_count.into()),
     ]);
     Json::object(members)
+}
+
+/// What was found out of where mail comes from.
+fn auth_verdicts(verdicts: &Verdicts) -> Json {
+    let Verdicts { spf, dkim, dmarc, source } = verdicts;
+    let members = [("spf", spf), ("dkim", dkim), ("dmarc", dmarc), ("source", source)];
+    Json::object(members.map(|(name, word)| (name, Json::from(word.as_str()))))
 }
 
 /// A message as a part of its thread, or of what was said in a room.

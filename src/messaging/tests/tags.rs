@@ -180,7 +180,7 @@ impl Case {
             let shown: Vec<&str> = shown.iter().map(|(_, agent)| agent.name.as_str()).collect();
             assert_eq!(shown, expected, "{texts:?} of {asking:?}: {:?}", self.all);
             if let [text] = texts.as_slice() {
-                let asker = Asker { workspace: &self.workspace, agent, domain: DOMAIN };
+                let asker = Asker { workspace: &self.workspace, agent, domain: DOMAIN, listens: false };
                 let typed = Typed { to: vec![format!("tag:{text}")], cc: Vec::new() };
                 match resolve(&read, now, asker, &typed) {
                     Ok(resolved) => {

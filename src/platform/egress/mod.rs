@@ -9,13 +9,17 @@
 //! `https://` is for everybody: the certificate must be signed by an authority of the system's store, or of
 //! `tls.extra_ca`. `http://` is for the networks that the operator allows, where he answers for the line.
 //!
+//! What the operator names himself and which speaks no HTTP is reached without vetting, and by name servers that he names.
+//!
 //! Reading order: `target` (who is called), `names` (where that is), `trust` (whom it must prove to be), `kept` (connections),
-//! `inside` (who is reached without one), this file.
+//! `inside` (who is reached without one), `place` (what the operator names), `resolver` (name servers), this file.
 
 mod error;
 mod inside;
 mod kept;
 mod names;
+mod place;
+mod resolver;
 mod target;
 mod trust;
 
@@ -37,6 +41,7 @@ use hyper_util::rt::TokioIo;
 use rustls::pki_types::ServerName;
 use tokio::io::{AsyncRead, AsyncWrite};
 use tokio::net::TcpStream;
+use tokio_rustls::client::TlsStream;
 
 use inside::Tied;
 use kept::{Connection, Kept, Moving};
@@ -47,6 +52,8 @@ use trust::Authorities;
 pub use error::EgressError;
 pub use inside::Inside;
 pub use names::Party;
+pub use place::{Place, Trust};
+pub use resolver::{NameServers, NoNameServers, exchanges, resolver, texts};
 pub use target::is_public;
 pub use trust::NoCertificates;
 
@@ -262,28 +269,70 @@ impl Egress {
         }
     }
 
+    async fn connect(&self, target: &Target, vetted: &[SocketAddr], time: Duration) -> Result<Connection, EgressError> {
+        let stream = self.first_of(vetted, time).await.ok_or(EgressError::Broken)?;
+        let peer = stream.peer_addr().map_err(|_| EgressError::Broken)?;
+        if !target.is_tls {
+            return begin(stream, peer).await;
+        }
+        let name = match &target.host {
+            Host::Address(address) => ServerName::from(*address),
+            host => ServerName::try_from(host.to_string()).map_err(|_| EgressError::Unusable)?,
+        };
+        match self.authorities.connector().connect(name, stream).await {
+            Ok(stream) => begin(stream, peer).await,
+            // What rustls refuses, it hands on as invalid data; a connection that breaks has other kinds.
+            Err(error) if error.kind() == std::io::ErrorKind::InvalidData => Err(EgressError::Untrusted),
+            Err(_) => Err(EgressError::NoTls),
+        }
+    }
+
     /// Connects to the first of these addresses that answers. Each has its share of the time: one that keeps silent leaves
     /// enough for the others.
     #[expect(clippy::disallowed_methods, reason = "the one place that opens outbound connections")]
-    async fn connect(&self, target: &Target, vetted: &[SocketAddr], time: Duration) -> Result<Connection, EgressError> {
-        let share = time / u32::try_from(vetted.len()).unwrap_or(u32::MAX).max(1);
-        for peer in vetted {
-            let Ok(Ok(stream)) = tokio::time::timeout(share, TcpStream::connect(peer)).await else { continue };
-            if !target.is_tls {
-                return begin(stream, *peer).await;
+    async fn first_of(&self, peers: &[SocketAddr], time: Duration) -> Option<TcpStream> {
+        let share = time / u32::try_from(peers.len()).unwrap_or(u32::MAX).max(1);
+        for peer in peers {
+            if let Ok(Ok(stream)) = tokio::time::timeout(share, TcpStream::connect(peer)).await {
+                return Some(stream);
             }
-            let name = match &target.host {
-                Host::Address(address) => ServerName::from(*address),
-                host => ServerName::try_from(host.to_string()).map_err(|_| EgressError::Unusable)?,
-            };
-            return match self.authorities.connector().connect(name, stream).await {
-                Ok(stream) => begin(stream, *peer).await,
-                // What rustls refuses, it hands on as invalid data; a connection that breaks has other kinds.
-                Err(error) if error.kind() == std::io::ErrorKind::InvalidData => Err(EgressError::Untrusted),
-                Err(_) => Err(EgressError::NoTls),
-            };
         }
-        Err(EgressError::Broken)
+        None
+    }
+
+    /// Connects to a place that the operator names, whichever network it lies in.
+    ///
+    /// # Errors
+    /// [`EgressError::Unresolved`], [`EgressError::TimedOut`], [`EgressError::Broken`].
+    pub async fn dial(&self, place: &Place, time: Duration) -> Result<TcpStream, EgressError> {
+        let connecting = async {
+            let known = place.host.parse().map(|address| vec![SocketAddr::new(address, place.port)]);
+            let found = match known {
+                Ok(known) => known,
+                Err(_) => self.lookups.ask(place.host.clone(), place.port, None).await?,
+            };
+            self.first_of(&found, time).await.ok_or(EgressError::Broken)
+        };
+        within(time, Box::pin(connecting)).await
+    }
+
+    /// Begins to encrypt a connection that was made to a place.
+    ///
+    /// # Errors
+    /// [`EgressError::Untrusted`], [`EgressError::NoTls`], [`EgressError::Unusable`].
+    pub async fn encrypt<S>(&self, stream: S, place: &Place, trust: Trust) -> Result<TlsStream<S>, EgressError>
+    where
+        S: AsyncRead + AsyncWrite + Unpin,
+    {
+        let name = ServerName::try_from(place.host.clone()).map_err(|_| EgressError::Unusable)?;
+        let connector = match trust {
+            Trust::Proven => self.authorities.connector(),
+            Trust::Anybody => self.authorities.credulous(),
+        };
+        connector.connect(name, stream).await.map_err(|error| match error.kind() {
+            std::io::ErrorKind::InvalidData => EgressError::Untrusted,
+            _ => EgressError::NoTls,
+        })
     }
 
     /// One request and the head of its answer.

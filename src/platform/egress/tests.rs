@@ -384,3 +384,16 @@ async fn what_is_told_within_needs_no_socket_and_no_leave() {
     assert_eq!(slow.err(), Some(EgressError::TimedOut), "it has as long as others");
     assert_eq!(before.send(get("http://house.invalid/"), SOON).await.err(), Some(EgressError::Unresolved));
 }
+
+#[tokio::test]
+async fn a_place_of_the_operator_is_reached_in_any_network() {
+    let listener = tokio::net::TcpListener::bind("127.0.0.1:0").await.unwrap();
+    let egress = Egress::new(|_| false);
+    let port = listener.local_addr().unwrap().port();
+    let time = Duration::from_secs(20);
+    assert!(egress.dial(&Place { host: "localhost".to_owned(), port }, time).await.is_ok());
+    let nobody = egress.dial(&Place { host: "127.0.0.9".to_owned(), port }, time).await;
+    assert_eq!(nobody.unwrap_err(), EgressError::Broken);
+    let unknown = egress.dial(&Place { host: "no-such-name.invalid".to_owned(), port }, time).await;
+    assert_eq!(unknown.unwrap_err(), EgressError::Unresolved);
+}

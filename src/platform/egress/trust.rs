@@ -2,9 +2,11 @@
 
 use std::sync::{Arc, OnceLock};
 
-use rustls::pki_types::CertificateDer;
+use rustls::client::danger::{HandshakeSignatureValid, ServerCertVerified, ServerCertVerifier};
+use rustls::crypto::CryptoProvider;
 use rustls::pki_types::pem::PemObject as _;
-use rustls::{ClientConfig, RootCertStore};
+use rustls::pki_types::{CertificateDer, ServerName, UnixTime};
+use rustls::{ClientConfig, DigitallySignedStruct, RootCertStore, SignatureScheme};
 use tokio_rustls::TlsConnector;
 
 /// Who may sign certificates of those that are called.
@@ -14,6 +16,8 @@ pub(super) struct Authorities {
     extra: Vec<CertificateDer<'static>>,
     /// Made when it is needed first: the system's store is some hundred files.
     connector: OnceLock<TlsConnector>,
+    /// The same for whoever answers.
+    credulous: OnceLock<TlsConnector>,
 }
 
 impl Authorities {
@@ -28,7 +32,7 @@ impl Authorities {
         if extra.is_empty() || !well_formed {
             return Err(NoCertificates);
         }
-        Ok(Authorities { extra, connector: OnceLock::new() })
+        Ok(Authorities { extra, connector: OnceLock::new(), credulous: OnceLock::new() })
     }
 
     pub(super) fn connector(&self) -> TlsConnector {
@@ -45,6 +49,59 @@ impl Authorities {
         };
         #[expect(clippy::expect_used, reason = "ring has cipher suites for both versions of TLS")]
         self.connector.get_or_init(|| make().expect("ring serves the versions of TLS")).clone()
+    }
+
+    /// Encrypts, and asks for no proof of who answers: for what would go unencrypted otherwise.
+    pub(super) fn credulous(&self) -> TlsConnector {
+        let make = || {
+            let provider = Arc::new(rustls::crypto::ring::default_provider());
+            let anybody = Arc::new(Anybody(Arc::clone(&provider)));
+            let versions = ClientConfig::builder_with_provider(provider).with_safe_default_protocol_versions();
+            let config = versions
+                .map(|versions| versions.dangerous().with_custom_certificate_verifier(anybody).with_no_client_auth());
+            config.map(|config| TlsConnector::from(Arc::new(config)))
+        };
+        #[expect(clippy::expect_used, reason = "ring has cipher suites for both versions of TLS")]
+        self.credulous.get_or_init(|| make().expect("ring serves the versions of TLS")).clone()
+    }
+}
+
+/// Takes every certificate, and has its owner prove that it is his.
+#[derive(Debug)]
+struct Anybody(Arc<CryptoProvider>);
+
+impl ServerCertVerifier for Anybody {
+    fn verify_server_cert(
+        &self,
+        _end_entity: &CertificateDer<'_>,
+        _intermediates: &[CertificateDer<'_>],
+        _server_name: &ServerName<'_>,
+        _ocsp_response: &[u8],
+        _now: UnixTime,
+    ) -> Result<ServerCertVerified, rustls::Error> {
+        Ok(ServerCertVerified::assertion())
+    }
+
+    fn verify_tls12_signature(
+        &self,
+        message: &[u8],
+        certificate: &CertificateDer<'_>,
+        signed: &DigitallySignedStruct,
+    ) -> Result<HandshakeSignatureValid, rustls::Error> {
+        rustls::crypto::verify_tls12_signature(message, certificate, signed, &self.0.signature_verification_algorithms)
+    }
+
+    fn verify_tls13_signature(
+        &self,
+        message: &[u8],
+        certificate: &CertificateDer<'_>,
+        signed: &DigitallySignedStruct,
+    ) -> Result<HandshakeSignatureValid, rustls::Error> {
+        rustls::crypto::verify_tls13_signature(message, certificate, signed, &self.0.signature_verification_algorithms)
+    }
+
+    fn supported_verify_schemes(&self) -> Vec<SignatureScheme> {
+        self.0.signature_verification_algorithms.supported_schemes()
     }
 }
 

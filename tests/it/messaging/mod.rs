@@ -6,6 +6,7 @@ pub mod contract;
 mod crash;
 mod hooks;
 mod keys;
+mod mail;
 mod refusals;
 mod wire;
 mod workspaces;

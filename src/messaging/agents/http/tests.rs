@@ -446,7 +446,7 @@ async fn whoami_says_whether_mail_from_outside_is_taken() {
     };
     let refused = |policy: &str, why: &str| (policy.into(), "nobody".into(), Some(why.into()), Some("rejected".into()));
     let mut bench = Bench::new();
-    assert_eq!(external(&bench).await, refused("open", "ingress_closed"), "nothing listens for it");
+    assert_eq!(external(&bench).await, refused("closed", "ingress_closed"), "nothing listens for it");
     bench.set(|workspace| workspace.is_ingress_open = false);
     assert_eq!(external(&bench).await, refused("closed", "ingress_closed"));
     let mut bench = Bench::encrypted();

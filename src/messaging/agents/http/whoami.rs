@@ -49,7 +49,7 @@ fn told(context: &Context, read: &impl Read, caller: &Caller, now: Timestamp) ->
         ("attestation", caller.attestation().name().into()),
     ]);
     Ok(Json::object([
-        ("workspace", written_workspace(workspace)),
+        ("workspace", written_workspace(workspace, context.listens_for_mail())),
         ("agent", record),
         ("address", address),
         ("rooms", texts(in_rooms)),
@@ -60,8 +60,8 @@ fn told(context: &Context, read: &impl Read, caller: &Caller, now: Timestamp) ->
 }
 
 /// A workspace, the same for every key and every agent of it: clients compare it whole.
-fn written_workspace(workspace: &Workspace) -> Json {
-    let refusal = ingress::refusal(workspace);
+fn written_workspace(workspace: &Workspace, listens: bool) -> Json {
+    let refusal = ingress::refusal(workspace, listens);
     let external_mail = Json::object([
         ("accepts", Json::from(if refusal.is_none() { "anyone" } else { "nobody" })),
         ("refusal_reason", refusal.into()),
@@ -71,7 +71,8 @@ fn written_workspace(workspace: &Workspace) -> Json {
         ("id", Json::from(ulid(workspace.id))),
         ("slug", workspace.slug.as_str().into()),
         ("encrypted", workspace.is_encrypted.into()),
-        ("ingress_policy", if workspace.is_ingress_open { "open" } else { "closed" }.into()),
+        // Clients invite people to write wherever this says that it is open.
+        ("ingress_policy", if refusal.is_none() { "open" } else { "closed" }.into()),
         ("external_mail", external_mail),
     ])
 }

@@ -8,8 +8,8 @@ use quintet_storage::{Abort, Failure, Read};
 use super::super::find::{Mine, find};
 use crate::dialect::{ACTING, Answered, Call, WRITER_TIME};
 use crate::identity::{Scope, Workspace};
-use crate::mail::model::Kept;
-use crate::mail::{deliver, threads};
+use crate::mail::model::{Kept, Sender};
+use crate::mail::{deliver, origins, threads};
 use crate::model::{AgentKey, AgentNo, MailId};
 use crate::refusal::Refusal;
 use crate::shown::{Placed, delivery, opened};
@@ -82,5 +82,10 @@ fn view(read: &impl Read, workspace: &Workspace, agent: AgentNo, mine: &Mine) ->
     };
     let thread = threads::find(read, (workspace.no, message.thread))?;
     let count = thread.map_or(1, |thread| thread.message_count);
-    Ok(to_compact(&delivery(placed, (*id, message), (&contents, signature), count)))
+    let origin = match message.sender {
+        Sender::External(_) => origins::find(read, (workspace.no, *id))?,
+        _ => None,
+    };
+    let verdicts = origin.as_ref().map(|origin| &origin.verdicts);
+    Ok(to_compact(&delivery(placed, (*id, message), (&contents, signature), verdicts, count)))
 }

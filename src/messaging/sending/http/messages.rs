@@ -71,6 +71,8 @@ pub(crate) fn author(call: &Call) -> Result<Author, Refusal> {
         name: acting.name.clone(),
         attestation: caller.attestation(),
         domain: call.context.domain().to_owned(),
+        listens: call.context.listens_for_mail(),
+        has_relay: call.context.settings.mail.relay.is_some(),
     })
 }
 

@@ -55,7 +55,8 @@ pub(super) async fn resolve(call: Call) -> Answered {
     let typed = taken.read(read).await?;
     let call = &taken.change.call;
     let workspace = &call.caller.workspace;
-    let asker = Asker { workspace, agent: acting.as_ref().map(|author| author.no), domain: call.context.domain() };
+    let (agent, listens) = (acting.as_ref().map(|author| author.no), call.context.listens_for_mail());
+    let asker = Asker { workspace, agent, domain: call.context.domain(), listens };
     let snapshot = call.snapshot();
     let outcome = resolve_all(&snapshot, call.now(), asker, &typed)
         .and_then(|resolved| Ok(members(&snapshot, workspace, &typed, &resolved)?))

@@ -1,0 +1,302 @@
+//! The pump: makes the attempts that are due.
+//!
+//! It is work of the clock: whenever something is due it begins as many attempts as may be at once. Each runs by itself, and
+//! when it is settled the next one begins. On a rehearsal clock the work waits until nothing is under way.
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::convert::Infallible;
+use std::panic::AssertUnwindSafe;
+use std::sync::atomic::Ordering;
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::time::{Duration, Instant};
+
+use futures_util::FutureExt as _;
+use quintet_platform::clock::{BoxFuture, DueWork};
+use quintet_storage::{Abort, Failure, Timestamp, Uuid};
+use tokio::sync::{Notify, Semaphore};
+
+use super::client::{Connection, connect};
+use super::settle::{Outcome, Settled, settle};
+use super::written::{Written, write};
+use crate::context::Context;
+use crate::mail::messages;
+use crate::model::{MessageId, WorkspaceNo};
+use crate::outbox::{self, OutgoingKey, What};
+
+/// Attempts at once, and of one workspace.
+const AT_ONCE_MAX: usize = 16;
+const OF_A_WORKSPACE_MAX: usize = 8;
+/// Rows of the index that are looked at to find one that may begin.
+const LOOK_ROWS: usize = 1_024;
+/// A mail with more bytes of files is held as a whole only when few others are.
+const LARGE_BYTES: u64 = 1 << 20;
+const LARGE_AT_ONCE_MAX: usize = 2;
+/// How long a connection waits for another mail, and how many it takes.
+const KEPT_TIME: Duration = Duration::from_secs(5);
+const MAILS_OF_A_CONNECTION_MAX: u32 = 100;
+/// How long settling may wait for the writer, and how long it waits before it tries again.
+const WRITER_TIME: Duration = Duration::from_secs(10);
+const SETTLE_PAUSE: Duration = Duration::from_secs(1);
+/// How often it is looked for what is under way while a rehearsal clock waits.
+const REST_PAUSE: Duration = Duration::from_millis(20);
+/// How long the index is left alone when it cannot be read, in microseconds.
+const READ_PAUSE_MICROS: i64 = 1_000_000;
+
+/// Hands mail to the relay. Clones share everything.
+#[derive(Clone)]
+pub(crate) struct Pump(Arc<Inner>);
+
+struct Inner {
+    context: Context,
+    in_hand: Mutex<InHand>,
+    kept: Mutex<Vec<(Connection, Instant)>>,
+    large: Semaphore,
+    settled: Notify,
+}
+
+#[derive(Default)]
+struct InHand {
+    under_way: BTreeSet<OutgoingKey>,
+    /// What cannot be seen to until the next start: it is damaged.
+    left_alone: BTreeSet<OutgoingKey>,
+    /// Nothing can be written down any more: what is sent now would be sent again.
+    is_over: bool,
+}
+
+impl Pump {
+    pub(crate) fn new(context: Context) -> Pump {
+        Pump(Arc::new(Inner {
+            context,
+            in_hand: Mutex::default(),
+            kept: Mutex::default(),
+            large: Semaphore::new(LARGE_AT_ONCE_MAX),
+            settled: Notify::new(),
+        }))
+    }
+}
+
+impl DueWork for Pump {
+    fn name(&self) -> &'static str {
+        "messaging.outbox"
+    }
+
+    fn agenda(&self) -> Option<u16> {
+        Some(outbox::DUE_TAG)
+    }
+
+    fn next_due(&self) -> Option<Timestamp> {
+        let now = self.0.context.now();
+        match self.0.look(now) {
+            Ok((startable, later)) => {
+                if startable.is_empty() {
+                    later
+                } else {
+                    Some(now)
+                }
+            }
+            Err(failure) => {
+                tracing::warn!(%failure, "it cannot be found out which mail is due");
+                Some(now.plus_micros(READ_PAUSE_MICROS))
+            }
+        }
+    }
+
+    fn run_due(&self) -> BoxFuture<'_, ()> {
+        Box::pin(async {
+            loop {
+                if let Err(failure) = self.0.begin() {
+                    tracing::warn!(%failure, "mail that is due cannot be read; trying again later");
+                    return;
+                }
+                if !self.0.context.clock.is_rehearsal() || self.0.in_hand().under_way.is_empty() {
+                    return;
+                }
+                tokio::select! {
+                    () = self.0.settled.notified() => {}
+                    () = tokio::time::sleep(REST_PAUSE) => {}
+                }
+            }
+        })
+    }
+}
+
+impl Inner {
+    fn in_hand(&self) -> MutexGuard<'_, InHand> {
+        self.in_hand.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// What may begin now, and when something is due after that.
+    fn look(&self, now: Timestamp) -> Result<(Vec<OutgoingKey>, Option<Timestamp>), Failure> {
+        let in_hand = self.in_hand();
+        if in_hand.is_over || self.context.stopping.is_stopping() {
+            return Ok((Vec::new(), None));
+        }
+        let read = self.context.store.read();
+        // What was due before the clock was put back is due still.
+        let now = now.max(read.time());
+        let first = (Timestamp::EPOCH, WorkspaceNo(0), Uuid::nil());
+        let mut of_workspace: BTreeMap<WorkspaceNo, usize> = BTreeMap::new();
+        for (workspace, _) in &in_hand.under_way {
+            *of_workspace.entry(*workspace).or_default() += 1;
+        }
+        let room = AT_ONCE_MAX.saturating_sub(in_hand.under_way.len());
+        let mut startable = Vec::new();
+        for (at, key) in outbox::due_from(&read, first, LOOK_ROWS)? {
+            if at > now {
+                return Ok((startable, Some(at)));
+            }
+            if startable.len() == room {
+                return Ok((startable, None));
+            }
+            let own = of_workspace.entry(key.0).or_default();
+            let is_known = in_hand.under_way.contains(&key) || in_hand.left_alone.contains(&key);
+            if !is_known && *own < OF_A_WORKSPACE_MAX {
+                *own += 1;
+                startable.push(key);
+            }
+        }
+        Ok((startable, None))
+    }
+
+    /// Begins as many attempts as may be.
+    fn begin(self: &Arc<Self>) -> Result<(), Failure> {
+        let (startable, _) = self.look(self.context.now())?;
+        for key in startable {
+            if self.in_hand().under_way.insert(key) {
+                self.context.mail_under_way.send_modify(|count| *count += 1);
+                tokio::spawn(Arc::clone(self).see_to(key));
+            }
+        }
+        Ok(())
+    }
+
+    /// Makes an attempt and has it settled; then the next ones begin.
+    async fn see_to(self: Arc<Self>, key: OutgoingKey) {
+        let tried = AssertUnwindSafe(self.attempt(key)).catch_unwind().await;
+        match tried.unwrap_or(Err(Failure::Panicked)) {
+            Ok(Some(outcome)) => self.settle(key, outcome).await,
+            Ok(None) => {}
+            Err(failure) if is_lasting(&failure) => self.leave_alone(key, &failure),
+            Err(failure) => {
+                tracing::warn!(%failure, "a mail that is due cannot be read; trying again");
+                tokio::time::sleep(SETTLE_PAUSE).await;
+            }
+        }
+        self.in_hand().under_way.remove(&key);
+        self.context.mail_under_way.send_modify(|count| *count = count.saturating_sub(1));
+        self.settled.notify_waiters();
+        self.context.clock.wake();
+    }
+
+    fn leave_alone(&self, key: OutgoingKey, failure: &Failure) {
+        tracing::error!(%failure, "a mail is damaged, or cannot be seen to; it is left alone until the next start");
+        self.in_hand().left_alone.insert(key);
+    }
+
+    /// Makes an attempt. `None`: the mail is gone.
+    async fn attempt(self: &Arc<Self>, key: OutgoingKey) -> Result<Option<Outcome>, Failure> {
+        let Some(outgoing) = outbox::find(&self.context.store.read(), key)? else { return Ok(None) };
+        let Some(relay) = &self.context.settings.mail.relay else {
+            return Ok(Some(Outcome::NotAsked("messaging.smtp_relay names no relay".to_owned())));
+        };
+        let is_large = match &outgoing.what {
+            What::Message(_) => {
+                let message = messages::get(&self.context.store.read(), (key.0, MessageId(key.1)))?;
+                message.attachments.iter().map(|file| file.value.size_bytes).sum::<u64>() > LARGE_BYTES
+            }
+            What::Note { .. } => false,
+        };
+        let _turn = match is_large {
+            true => self.large.acquire().await.ok(),
+            false => None,
+        };
+        let context = self.context.clone();
+        let writing =
+            tokio::task::spawn_blocking(move || write(&context.store.read(), context.domain(), key, &outgoing));
+        let mail: Written = match writing.await.map_err(|_| Failure::Panicked)?? {
+            Ok(mail) => mail,
+            Err(_) => return Ok(Some(Outcome::Nothing)),
+        };
+        let mut connection = match self.kept().await {
+            Some(connection) => connection,
+            None => match connect(&self.context.settings.mail.egress, relay, self.context.domain()).await {
+                Ok(connection) => connection,
+                Err(why) => return Ok(Some(Outcome::NotAsked(format!("the relay: {why}")))),
+            },
+        };
+        let (said, is_good) = connection.hand(&mail).await;
+        if is_good && connection.taken < MAILS_OF_A_CONNECTION_MAX {
+            self.keep(connection);
+        } else if is_good {
+            tokio::spawn(connection.leave());
+        }
+        Ok(Some(Outcome::Said(mail.recipients.into_iter().zip(said).collect())))
+    }
+
+    /// A connection that is there from a moment ago.
+    async fn kept(&self) -> Option<Connection> {
+        loop {
+            let kept = self.kept.lock().unwrap_or_else(PoisonError::into_inner).pop();
+            let (mut connection, since) = kept?;
+            if since.elapsed() < KEPT_TIME && connection.is_good().await {
+                return Some(connection);
+            }
+        }
+    }
+
+    /// Keeps a connection for the next mail; none comes within the time: it is closed.
+    fn keep(self: &Arc<Self>, connection: Connection) {
+        self.kept.lock().unwrap_or_else(PoisonError::into_inner).push((connection, Instant::now()));
+        let inner = Arc::clone(self);
+        tokio::spawn(async move {
+            tokio::time::sleep(KEPT_TIME).await;
+            let over: Vec<Connection> = {
+                let mut kept = inner.kept.lock().unwrap_or_else(PoisonError::into_inner);
+                let (over, rest) = kept.drain(..).partition(|(_, since)| since.elapsed() >= KEPT_TIME);
+                *kept = rest;
+                let over: Vec<(Connection, Instant)> = over;
+                over.into_iter().map(|(connection, _)| connection).collect()
+            };
+            for connection in over {
+                connection.leave().await;
+            }
+        });
+    }
+
+    /// Writes down what came of an attempt, however often that has to be tried: what the relay has taken is not sent again
+    /// because the disk is full for a while.
+    async fn settle(&self, key: OutgoingKey, outcome: Outcome) {
+        let outcome = Arc::new(outcome);
+        loop {
+            let said = Arc::clone(&outcome);
+            let verb = move |tx: &mut quintet_storage::WriteTx<'_>, now| -> Result<Settled, Abort<Infallible>> {
+                Ok(settle(tx, now, key, &said)?)
+            };
+            match self.context.write(WRITER_TIME, verb).await {
+                Ok(settled) => return self.count(settled),
+                Err(Abort::Failed(Failure::Stopped)) => {
+                    self.in_hand().is_over = true;
+                    return;
+                }
+                Err(Abort::Failed(failure)) if is_lasting(&failure) => return self.leave_alone(key, &failure),
+                Err(Abort::Failed(failure)) => {
+                    tracing::warn!(%failure, "what came of a mail cannot be written down; trying again");
+                    tokio::time::sleep(SETTLE_PAUSE).await;
+                }
+                Err(Abort::Refused(never)) => match never {},
+            }
+        }
+    }
+
+    fn count(&self, settled: Settled) {
+        let figures = &self.context.mail_figures;
+        figures.sent.fetch_add(u64::from(settled.is_sent), Ordering::Relaxed);
+        figures.retried.fetch_add(u64::from(settled.is_retried), Ordering::Relaxed);
+        figures.given_up.fetch_add(settled.given_up, Ordering::Relaxed);
+    }
+}
+
+/// Whether trying again fails again: what is stored, or what is made of it, is not as it should be.
+fn is_lasting(failure: &Failure) -> bool {
+    matches!(failure, Failure::Damaged(_) | Failure::Panicked | Failure::TooLarge)
+}
