@@ -96,16 +96,13 @@ fn proposed(known: &Known, out: &mut String) {
         "<p class=\"digest\">SHA-256 of exactly these characters (RFC 8785): <code>{}</code></p>",
         HEXLOWER.encode(&known.approval.action_sha256)
     );
-    let is_short = known.matter.action.len() <= 2;
     for (name, summary, text) in [
-        ("lines", "The same, line by line", if is_short { String::new() } else { indented(&known.matter.action) }),
-        (
-            "context",
-            "The context that the agent gives",
-            if known.matter.context.len() <= 2 { String::new() } else { indented(&known.matter.context) },
-        ),
+        ("lines", "The same, line by line", &known.matter.action),
+        ("context", "The context that the agent gives", &known.matter.context),
     ] {
-        if !text.is_empty() {
+        let text = indented(text);
+        // Of an empty object there is nothing to see.
+        if text.len() > 2 {
             let _ = writeln!(out, "<details><summary id=\"{name}\">{summary}</summary>");
             json_box(name, &text, out);
             out.push_str("</details>\n");
