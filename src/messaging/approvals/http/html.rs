@@ -52,10 +52,10 @@ pub(super) fn open(page: &Open<'_>) -> String {
         out.push_str("</bdi></p>\n");
     }
     proposed(known, &mut out);
-    let _ = write!(
+    let _ = writeln!(
         out,
         "<p class=\"left\"><strong>{} left</strong>: until <time datetime=\"{}\">{}</time>. What nobody decides by then \
-         is not approved.</p>\n",
+         is not approved.</p>",
         left(*now, approval.expires_at),
         rfc3339(approval.expires_at),
         minute(approval.expires_at)
@@ -89,30 +89,28 @@ fn who_asks(approval: &Approval, out: &mut String) {
 
 /// The action as canonical JSON with its digest, and what it is to be understood from.
 fn proposed(known: &Known, out: &mut String) {
-    out.push_str("<h2 id=\"action\">What it wants to do</h2>\n");
-    json_box("action", &known.matter.action, out);
+    out.push_str("<h2>What it wants to do</h2>\n");
+    json_box(&known.matter.action, out);
     let _ = writeln!(
         out,
         "<p class=\"digest\">SHA-256 of exactly these characters (RFC 8785): <code>{}</code></p>",
         HEXLOWER.encode(&known.approval.action_sha256)
     );
-    for (name, summary, text) in [
-        ("lines", "The same, line by line", &known.matter.action),
-        ("context", "The context that the agent gives", &known.matter.context),
-    ] {
+    for (summary, text) in
+        [("The same, line by line", &known.matter.action), ("The context that the agent gives", &known.matter.context)]
+    {
         let text = indented(text);
         // Of an empty object there is nothing to see.
         if text.len() > 2 {
-            let _ = writeln!(out, "<details><summary id=\"{name}\">{summary}</summary>");
-            json_box(name, &text, out);
+            let _ = writeln!(out, "<details><summary>{summary}</summary>");
+            json_box(&text, out);
             out.push_str("</details>\n");
         }
     }
 }
 
-/// Can be scrolled by keyboard where it is long.
-fn json_box(name: &str, text: &str, out: &mut String) {
-    let _ = write!(out, "<pre dir=\"ltr\" tabindex=\"0\" role=\"region\" aria-labelledby=\"{name}\"><code>");
+fn json_box(text: &str, out: &mut String) {
+    out.push_str("<pre dir=\"ltr\"><code>");
     visible(text, out);
     out.push_str("</code></pre>\n");
 }
@@ -154,7 +152,7 @@ pub(super) fn recorded(workspace: &Workspace, approval: &Approval, person: &Pers
     let mut out = begin(&format!("Recorded: {}", status.words()), &workspace.slug);
     let _ = writeln!(out, "<p class=\"eyebrow\">Recorded</p>\n<h1 class=\"{}\">{}</h1>", status.name(), title(status));
     about(approval, &mut out);
-    out.push_str("<p>As <strong><bdi>");
+    out.push_str("<p>By <strong><bdi>");
     visible(person.name(), &mut out);
     let _ = write!(out, "</bdi></strong>, at {}. The agent ", minute(at));
     visible(&approval.requested_by, &mut out);
