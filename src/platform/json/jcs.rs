@@ -73,7 +73,7 @@ fn number_text(text: &str) -> Result<String, InexactNumber> {
 fn ecmascript(value: f64) -> String {
     let scientific = format!("{:e}", value.abs());
     let (mantissa, exponent) = scientific.split_once('e').unwrap_or((&scientific, "0"));
-    let digits = mantissa.replace('.', "");
+    let digits = even_of_two(value.abs(), mantissa.replace('.', ""));
     let exponent: i32 = exponent.parse().unwrap_or(0);
     let (count, point) = (i32::try_from(digits.len()).unwrap_or(i32::MAX), exponent + 1);
     let zeros = |count: i32| "0".repeat(usize::try_from(count).unwrap_or(0));
@@ -93,6 +93,31 @@ fn ecmascript(value: f64) -> String {
             format!("{sign}{first}{dot}{rest}e{plus}{}", exponent.unsigned_abs())
         }
     }
+}
+
+/// More significant digits than any double-precision number has.
+const EXACT_DIGITS: usize = 767;
+/// With fewer digits no two decimal numbers are read as the same double-precision one.
+const AMBIGUOUS_DIGITS: usize = 16;
+
+/// Where two texts with the fewest digits are equally near to a number, ECMAScript takes the one that ends evenly, and the
+/// standard library the greater one: 1424953923781206.25 is ….2, not ….3.
+fn even_of_two(value: f64, digits: String) -> String {
+    let count = digits.len();
+    if count < AMBIGUOUS_DIGITS {
+        return digits;
+    }
+    let exact = format!("{value:.EXACT_DIGITS$e}");
+    let (mantissa, exponent) = exact.split_once('e').unwrap_or((&exact, "0"));
+    let all = mantissa.replace('.', "");
+    let (below, rest) = all.split_at_checked(count).unwrap_or((&all, ""));
+    let is_between = rest.strip_prefix('5').is_some_and(|rest| rest.bytes().all(|byte| byte == b'0'));
+    let is_even = below.bytes().next_back().is_some_and(|byte| byte % 2 == 0);
+    let reads_back = || {
+        let text = below.split_at_checked(1).map(|(first, rest)| format!("{first}.{rest}e{exponent}"));
+        text.and_then(|text| text.parse().ok()) == Some(value)
+    };
+    if is_between && is_even && reads_back() { below.to_owned() } else { digits }
 }
 
 /// What a number's text says, to the last digit: digits without zeros at either end, and where the point stands before
