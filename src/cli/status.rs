@@ -131,12 +131,15 @@ fn of_messaging(messaging: &MessagingView) -> String {
     let agents = counted(messaging.active_agents, "agent", "agents");
     let streams = counted(messaging.open_streams, "stream is open", "streams are open");
     let messages = counted(messaging.messages_today, "message", "messages");
-    let mail = messaging.mail;
-    let waiting = match mail.waiting {
+    let approvals = match messaging.pending_approvals {
+        0 => String::new(),
+        count => format!("; {}", counted(count, "approval waits", "approvals wait")),
+    };
+    let mail = match messaging.mail.waiting {
         0 => String::new(),
         waiting => format!("; {} for the relay", counted(waiting, "mail waits", "mails wait")),
     };
-    format!("{workspaces}, {agents}; {streams}; {messages} today{waiting}")
+    format!("{workspaces}, {agents}; {streams}; {messages} today{approvals}{mail}")
 }
 
 fn writing(storage: &StorageView) -> String {

@@ -17,11 +17,14 @@
 //! registers, is found, retires) · `presence` (availability, health, streams) · `shown` (how messages are shown),
 //! `inbox`, `threads`, `memory`, `claims` · `reminders` · `sending` (what is sent, and
 //! to whom), `drafts` · `webhooks` (making them, and how they are called), `inbound` (calls that become messages) · `relay`
-//! (mail is handed on), `intake`, `smtp` (mail from outside) · `sweep` (what is due is done), `verify` ·
-//! `http` (all that is served) · `operator` (what the command line asks for). Each imports only what stands before it.
+//! (mail is handed on), `intake`, `smtp` (mail from outside) · `approvals` (what a person decides), `guard` (what tools an
+//! agent may use) · `sweep` (what is due is done), `verify` · `http` (all that is served) · `operator`, `approval_operator`,
+//! `guard_operator` (what the command line asks for). Each imports only what stands before it.
 
 mod acks;
 mod agents;
+pub mod approval_operator;
+mod approvals;
 mod attendance;
 mod blocks;
 mod claims;
@@ -30,6 +33,8 @@ mod dialect;
 mod drafts;
 mod due;
 mod form;
+mod guard;
+pub mod guard_operator;
 mod http;
 mod identity;
 mod inbound;
@@ -83,8 +88,8 @@ pub use crate::dialect::Messaging;
 pub use crate::http::routes;
 pub use crate::inbound::Door;
 pub use crate::refusal::CODES;
-pub use crate::webhooks::DELIVERIES;
 pub use crate::smtp::SmtpListening;
+pub use crate::webhooks::DELIVERIES;
 
 /// Every table of this package, a folder's after the other's. Their tags lie in 0x0500 to 0x05FF.
 pub const TABLES: &[TableSpec] = &joined::<TABLE_COUNT>(FOLDERS);
@@ -108,6 +113,8 @@ const FOLDERS: &[&[TableSpec]] = &[
     claims::TABLES,
     telling::TABLES,
     inbound::TABLES,
+    approvals::TABLES,
+    guard::TABLES,
 ];
 
 const TABLE_COUNT: usize = count(FOLDERS);

@@ -10,8 +10,8 @@ use crate::identity::{agents, mailboxes};
 use crate::mail::threads;
 use crate::usage::{self, Sent};
 use crate::{
-    acks, blocks, claims, drafts, identity, inbound, invites, keys, mail, memory, outbox, pubkeys, reminders, rooms,
-    telling,
+    acks, approvals, blocks, claims, drafts, guard, identity, inbound, invites, keys, mail, memory, outbox, pubkeys,
+    reminders, rooms, telling,
 };
 
 /// Everything that does; the first hundred findings or so.
@@ -32,6 +32,8 @@ pub(crate) fn verify(read: &Snapshot) -> Result<Vec<String>, Failure> {
     drafts::verify(read, &mut findings)?;
     memory::verify(read, &mut findings)?;
     reminders::verify(read, &mut findings)?;
+    approvals::verify(read, &mut findings)?;
+    guard::verify(read, &mut findings)?;
     telling::verify(read, &mut findings)?;
     inbound::verify(read, &calls, &mut findings)?;
     let mut watched = BTreeSet::new();
@@ -73,6 +75,7 @@ fn is_right(read: &impl Read, at: Timestamp, due: Due) -> Result<bool, Failure> 
         Due::Nag((workspace, debtor, message)) => {
             acks::find(read, (workspace, debtor), message)?.is_some_and(|owed| owed.looked_at == at)
         }
+        Due::Approval(key) => approvals::falls_due_at(read, key)? == Some(at),
         Due::Invite(_) | Due::KeyUrl(_) | Due::Parked(_) | Due::Rooms(_) => true,
     })
 }

@@ -2,7 +2,7 @@
 
 use quintet_storage::{Failure, Key};
 
-use crate::model::{AgentKey, AgentNo, MessageId, ThreadKey, WorkspaceNo};
+use crate::model::{AgentKey, AgentNo, ApprovalKey, MessageId, ThreadKey, WorkspaceNo};
 
 /// What is done when its time has come.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
@@ -27,6 +27,8 @@ pub(crate) enum Due {
     Parked(WorkspaceNo),
     /// An agent that has retired or come back is not in the lists of all of its rooms as it should be.
     Rooms(AgentKey),
+    /// Nobody has decided an approval in time.
+    Approval(ApprovalKey),
 }
 
 /// The first byte of each kind; they are stored.
@@ -40,6 +42,7 @@ const KEY_URL: u8 = 6;
 const USAGE: u8 = 7;
 const PARKED: u8 = 24;
 const ROOMS: u8 = 25;
+const APPROVAL: u8 = 16;
 
 impl Due {
     /// None stands before it.
@@ -59,6 +62,7 @@ impl Key for Due {
             Due::Usage(day) => Key::encode(&(USAGE, *day), out),
             Due::Parked(workspace) => Key::encode(&(PARKED, *workspace), out),
             Due::Rooms(agent) => Key::encode(&(ROOMS, *agent), out),
+            Due::Approval(approval) => Key::encode(&(APPROVAL, *approval), out),
         }
     }
 
@@ -74,6 +78,7 @@ impl Key for Due {
             USAGE => Due::Usage(Key::decode(input)?),
             PARKED => Due::Parked(Key::decode(input)?),
             ROOMS => Due::Rooms(Key::decode(input)?),
+            APPROVAL => Due::Approval(Key::decode(input)?),
             kind => return Err(Failure::Damaged(format!("nothing falls due that has kind {kind}"))),
         })
     }
@@ -84,7 +89,7 @@ mod tests {
     use quintet_storage::Uuid;
 
     use super::*;
-    use crate::model::ThreadId;
+    use crate::model::{ApprovalId, ThreadId};
 
     /// One of each kind, with the byte that it is stored by.
     fn examples() -> Vec<(u8, Due)> {
@@ -100,6 +105,7 @@ mod tests {
             (7, Due::Usage((workspace, 8))),
             (24, Due::Parked(workspace)),
             (25, Due::Rooms((workspace, agent))),
+            (16, Due::Approval((workspace, ApprovalId(Uuid::from_u128(9))))),
         ]
     }
 

@@ -24,15 +24,17 @@ use crate::skills::http as skills;
 use crate::threads::http as threads;
 use crate::usage::http as usage;
 use crate::webhooks::http as webhooks;
-use crate::{drafts, presence, reminders, sending};
+use crate::{approvals, drafts, guard, presence, reminders, sending};
 
 /// Everything that is served.
 pub(crate) const ENDPOINTS: Endpoints<Messaging> = &[
     health::ENDPOINTS,
     agents::ENDPOINTS,
+    approvals::ENDPOINTS,
     blocks::ENDPOINTS,
     claims::ENDPOINTS,
     drafts::ENDPOINTS,
+    guard::ENDPOINTS,
     inbound::ENDPOINTS,
     inbox::ENDPOINTS,
     invites::ENDPOINTS,

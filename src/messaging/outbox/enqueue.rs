@@ -8,7 +8,6 @@ use crate::identity::Workspace;
 use crate::model::{MessageId, ThreadId, WorkspaceNo};
 
 /// Words of the platform to somebody outside.
-#[allow(dead_code, reason = "who is asked to approve something is written to so")]
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Note<'a> {
     /// His address.
@@ -41,7 +40,6 @@ pub(crate) fn hold(
 }
 
 /// Words of the platform are to be sent. Nothing is, where the tenant has been erased.
-#[allow(dead_code, reason = "who is asked to approve something is written to so")]
 pub(crate) fn enqueue_note(
     tx: &mut WriteTx<'_>,
     now: Timestamp,

@@ -25,9 +25,7 @@ mod tests;
 mod undeliverable;
 mod verify;
 
-#[allow(unused_imports, reason = "who is asked to approve something is written to so")]
-pub(crate) use enqueue::{Note, enqueue_note};
-pub(crate) use enqueue::{enqueue, hold};
+pub(crate) use enqueue::{Note, enqueue, enqueue_note, hold};
 pub(crate) use forget::ForgottenMail;
 pub(crate) use model::{Fate, Outgoing, OutgoingKey, State, Undeliverable, What};
 pub(crate) use release::release;

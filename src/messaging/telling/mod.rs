@@ -21,7 +21,5 @@ mod verify;
 
 pub(crate) use model::{Event, Standing, Webhook, WebhookId};
 pub(crate) use tables::TABLES;
-#[cfg_attr(not(test), expect(unused_imports, reason = "for approvals, which tell of their verdicts"))]
-pub(crate) use tell::{Decided, decided};
-pub(crate) use tell::{Happened, tell, who};
+pub(crate) use tell::{Decided, Happened, decided, tell, who};
 pub(crate) use verify::verify;

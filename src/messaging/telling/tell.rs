@@ -125,7 +125,6 @@ pub(crate) struct Decided<'a> {
 }
 
 /// Tells of an approval that has its verdict.
-#[cfg_attr(not(test), expect(dead_code, reason = "for approvals, which tell of their verdicts"))]
 pub(crate) fn decided(
     tx: &mut WriteTx<'_>,
     now: Timestamp,

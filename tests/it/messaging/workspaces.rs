@@ -138,7 +138,8 @@ fn the_appliance_tells_how_messaging_stands() {
     appliance.cli_json(&["messaging", "workspace", "create", "b"]);
     let status = appliance.cli_json(&["status"]);
     let mail = json!({"waiting": 0, "received": 0, "refused": 0, "sent": 0, "retried": 0, "given_up": 0});
-    let expected = json!({"workspaces": 2, "active_agents": 0, "open_streams": 0, "messages_today": 0, "mail": mail});
+    let expected = json!({"workspaces": 2, "active_agents": 0, "open_streams": 0, "messages_today": 0,
+        "pending_approvals": 0, "mail": mail});
     assert_eq!(status["messaging"], expected);
     let metrics = appliance.stranger("operations").get("/metrics").text;
     for line in ["quintet_messaging_workspaces 2.0", "quintet_messaging_agents 0.0", "quintet_messaging_streams 0.0"] {
