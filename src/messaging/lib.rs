@@ -16,7 +16,7 @@
 //! make) · `usage` · `rooms`, `blocks`, `pubkeys`, `acks` · `tagged` (whom tags mean) · `mail` (messages, deliveries, threads) · `agents` (who
 //! registers, is found, retires) · `presence` (availability, health, streams) · `shown` (how messages are shown),
 //! `inbox`, `threads`, `memory`, `claims` · `reminders` · `sending` (what is sent, and
-//! to whom), `drafts` · `sweep` (what is due is done), `verify` ·
+//! to whom), `drafts` · `sweep` (what is due is done), `verify` · `mcp` (routes as tools) ·
 //! `http` (all that is served) · `operator` (what the command line asks for). Each imports only what stands before it.
 
 mod acks;
@@ -36,6 +36,7 @@ mod invites;
 mod keys;
 mod limits;
 mod mail;
+mod mcp;
 mod memory;
 mod model;
 pub mod operator;

@@ -21,7 +21,7 @@ use crate::rooms::http as rooms;
 use crate::skills::http as skills;
 use crate::threads::http as threads;
 use crate::usage::http as usage;
-use crate::{drafts, presence, reminders, sending};
+use crate::{drafts, mcp, presence, reminders, sending};
 
 /// Everything that is served.
 pub(crate) const ENDPOINTS: Endpoints<Messaging> = &[
@@ -33,6 +33,7 @@ pub(crate) const ENDPOINTS: Endpoints<Messaging> = &[
     inbox::ENDPOINTS,
     invites::ENDPOINTS,
     keys::ENDPOINTS,
+    mcp::ENDPOINTS,
     memory::ENDPOINTS,
     presence::ENDPOINTS,
     pubkeys::ENDPOINTS,

@@ -5,6 +5,7 @@ mod client;
 mod contract;
 mod crash;
 mod keys;
+mod mcp;
 mod refusals;
 mod wire;
 mod workspaces;
