@@ -175,6 +175,7 @@ deliveries-long: rocksdb webhook-verifiers ## deliveries under kill -9 and full 
 messaging-long: rocksdb ## messaging under kill -9, and against its models, for longer (ROUNDS=N)
 	@$(in) QUINTET_KILLS=$(ROUNDS) cargo test --locked --test it -- --nocapture what_was_accepted_is_there_once
 	@$(in) QUINTET_MESSAGING_CASES=$(ROUNDS) cargo test --locked -p quintet-messaging --lib -- --nocapture days_go_as
+	@$(in) QUINTET_MESSAGING_RUNS=$(ROUNDS)000 cargo test --locked -p quintet-messaging --lib -- --nocapture approvals_live_as
 
 power-cuts-long: rocksdb ## power cuts under the real binary; needs root (ROUNDS=N)
 	@$(in) QUINTET_POWER_CUTS=$(ROUNDS) cargo test --locked --test privileged power_cut -- --nocapture

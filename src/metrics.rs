@@ -428,6 +428,8 @@ impl Collector for MessagingCollector {
         gauge(e, "messaging_workspaces", "Workspaces that are not deleted", None, sample(standing.workspaces))?;
         gauge(e, "messaging_agents", "Agents that are not retired", None, sample(standing.active_agents))?;
         gauge(e, "messaging_streams", "Streams that are open", None, sample(standing.open_streams))?;
+        let pending = "Approvals that wait for a person";
+        gauge(e, "messaging_pending_approvals", pending, None, sample(standing.pending_approvals))?;
         let today = "Messages that agents have sent since midnight, UTC";
         gauge(e, "messaging_messages_today", today, None, sample(standing.messages_today))
     }

@@ -117,11 +117,13 @@ fn shown_by(missing: Missing) -> &'static str {
         Missing::Workspace => "`quintet messaging workspace list` shows what workspaces there are",
         Missing::Key => "`quintet messaging key list --workspace SLUG` shows the keys of a workspace",
         Missing::Agent => "`quintet messaging agent list --workspace SLUG` shows the agents of a workspace",
+        Missing::Approval => "`quintet messaging approval list` shows what approvals there are",
+        Missing::Kind => "`quintet messaging approval kind list --workspace SLUG` shows the kinds of a workspace",
         Missing::Thread => "the ids of threads stand in what agents are sent; GET /v1/threads lists an agent's",
     }
 }
 
-fn told(abort: Abort<NotDone>) -> TaskError {
+pub(super) fn told(abort: Abort<NotDone>) -> TaskError {
     match abort {
         Abort::Failed(failure) => failure.into(),
         Abort::Refused(NotDone::NoSuch(missing, what)) => {
@@ -149,7 +151,7 @@ async fn write_freeing<T: Send + 'static>(
 }
 
 /// Reads apart from the tasks that answer requests.
-async fn look<T: Send + 'static>(
+pub(super) async fn look<T: Send + 'static>(
     app: App,
     read: impl FnOnce(&quintet_messaging::Context) -> Result<T, Abort<NotDone>> + Send + 'static,
 ) -> Result<T, TaskError> {

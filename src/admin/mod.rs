@@ -4,11 +4,13 @@
 //! One file, or folder, for each thing that an operator has to do with: its requests ([`call::Call`]), what is wished and
 //! shown, and the handlers. An operator command is added there and in [`cli`](crate::cli), nowhere else.
 //!
-//! Reading order: [`socket`], [`call`], [`problem`] · `task` (what handlers share), [`records`] · [`tenants`], [`clock`], [`root_key`],
+//! Reading order: [`socket`], `asker` (who asks), [`call`], [`problem`] · `task` (what handlers share), [`records`] · [`tenants`], [`clock`], [`root_key`],
 //! [`backups`] · the rooms: [`ledger`], [`localization`], [`decisions`], [`runs`], [`schedules`],
-//! [`webhooks`], [`workflows`], [`messaging`] · what is put together of several: [`keys`], [`quotas`],
+//! [`webhooks`], [`workflows`], [`messaging`], [`approvals`] · what is put together of several: [`keys`], [`quotas`],
 //! [`status`] · [`server`] · [`client`].
 
+pub mod approvals;
+mod asker;
 pub mod backups;
 pub mod call;
 pub mod client;

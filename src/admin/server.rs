@@ -4,17 +4,18 @@ use std::io;
 use std::sync::Arc;
 use std::time::Duration;
 
-use axum::Router;
 use axum::response::{IntoResponse, Response};
+use axum::{Extension, Router};
 use quintet_platform::service::Fault;
-use tokio::net::{UnixListener, UnixStream};
+use tokio::net::UnixListener;
 use tokio::sync::watch;
 
+use super::asker::Asker;
 use super::status::ServiceView;
 use super::task::TaskError;
 use super::{
-    backups, clock, decisions, keys, ledger, localization, messaging, quotas, root_key, schedules, socket, status,
-    tenants, webhooks, workflows,
+    approvals, backups, clock, decisions, keys, ledger, localization, messaging, quotas, root_key, schedules, socket,
+    status, tenants, webhooks, workflows,
 };
 use crate::app::App;
 use crate::listener::{self, Activity, Connections, Progressing, Site};
@@ -56,24 +57,23 @@ async fn accept(listener: UnixListener, site: Site, connections: Connections, mu
             _ = stop.wait_for(|stop| *stop) => return,
         };
         match accepted {
-            Ok((stream, _)) if is_allowed(&stream) => {
-                let activity = Activity::default();
+            Ok((stream, _)) => {
+                // The socket's mode keeps others out already; this holds even if somebody changed it.
+                let Some(asker) = Asker::of(&stream).ok().filter(|asker| asker.is_allowed()) else {
+                    tracing::warn!("a connection to the administration socket by another user was closed");
+                    continue;
+                };
+                let (activity, mut site) = (Activity::default(), site.clone());
+                site.router = site.router.layer(Extension(asker));
                 let stream = Progressing::new(stream, site.head_timeout, activity.clone());
-                tokio::spawn(listener::serve_connection(stream, activity, site.clone(), None, permit, stop.clone()));
+                tokio::spawn(listener::serve_connection(stream, activity, site, None, permit, stop.clone()));
             }
-            Ok(_) => tracing::warn!("a connection to the administration socket by another user was closed"),
             Err(error) => {
                 tracing::warn!(%error, "cannot accept a connection to the administration socket");
                 tokio::time::sleep(Duration::from_millis(20)).await;
             }
         }
     }
-}
-
-/// The socket's mode keeps others out already; this holds even if somebody changed it.
-fn is_allowed(stream: &UnixStream) -> bool {
-    let own = rustix::process::geteuid().as_raw();
-    stream.peer_cred().is_ok_and(|peer| peer.uid() == 0 || peer.uid() == own)
 }
 
 fn routes(app: &App, services: Arc<[ServiceView]>) -> Router {
@@ -89,6 +89,7 @@ fn routes(app: &App, services: Arc<[ServiceView]>) -> Router {
         .merge(localization::routes(app.clone()))
         .merge(decisions::routes(app.clone()))
         .merge(messaging::routes(app.clone()))
+        .merge(approvals::routes(app.clone()))
         .merge(schedules::routes(app.clone()))
         .merge(webhooks::routes(app.clone()))
         .merge(workflows::routes(app.clone()))

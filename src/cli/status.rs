@@ -131,7 +131,11 @@ fn of_messaging(messaging: &MessagingView) -> String {
     let agents = counted(messaging.active_agents, "agent", "agents");
     let streams = counted(messaging.open_streams, "stream is open", "streams are open");
     let messages = counted(messaging.messages_today, "message", "messages");
-    format!("{workspaces}, {agents}; {streams}; {messages} today")
+    let waiting = match messaging.pending_approvals {
+        0 => String::new(),
+        count => format!("; {}", counted(count, "approval waits", "approvals wait")),
+    };
+    format!("{workspaces}, {agents}; {streams}; {messages} today{waiting}")
 }
 
 fn writing(storage: &StorageView) -> String {

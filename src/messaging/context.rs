@@ -54,6 +54,8 @@ pub struct Parts {
     pub(crate) wakes: Wakes<AgentKey>,
     /// Who waits with a key, by its number.
     pub(crate) key_wakes: Wakes<u64>,
+    /// Who waits for the verdict on an approval, by what is told of it.
+    pub(crate) approval_wakes: Wakes<u64>,
     /// For those who look through many rows, or read a large body.
     pub(crate) lookers: Turns,
     /// For messages that are written as mail, of which each is held as a whole.
@@ -95,12 +97,16 @@ impl Context {
             waits.doubt(key);
         };
         foundation.store.on_told(keys::REVOKED, Box::new(revoked));
+        let approval_wakes = Wakes::default();
+        let decided = approval_wakes.clone();
+        foundation.store.on_told(wakes::APPROVALS, Box::new(move |approval, number| decided.told(approval, number)));
         Context(Arc::new(Parts {
             foundation,
             settings,
             attendance,
             wakes,
             key_wakes,
+            approval_wakes,
             lookers: Turns::new(LOOKERS),
             mails: Turns::new(MAILS),
             large_bodies: Turns::of(LARGE_BODIES, LARGE_BODIES / 2),

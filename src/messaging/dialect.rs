@@ -7,7 +7,6 @@ use std::time::Duration;
 use bytes::Bytes;
 use http::request::Parts;
 use http::{HeaderMap, HeaderName, HeaderValue};
-use quintet_platform::Foundation;
 use quintet_platform::access::{Basis, Service, authorization};
 use quintet_platform::json::{Json, Limits, to_compact};
 use quintet_platform::mcp::ByTool;
@@ -15,6 +14,7 @@ use quintet_platform::service::{
     self, Answer, Code, Demands, Dialect, Fault, Interface, PROBLEM, Recheck, Recognized, Route, Turns, Verdict,
     problem, refusal_of,
 };
+use quintet_platform::{Foundation, NotAdmitted};
 use quintet_storage::{Abort, Snapshot, Uuid};
 use serde_json::{Map, Value, json};
 
@@ -93,6 +93,8 @@ pub(crate) const MAKING: &str = "making";
 pub(crate) const SEALING: &str = "sealing";
 /// What routes say of themselves: they answer with a secret, which is for the key that asked and no other.
 pub(crate) const SECRET: &str = "secret";
+/// What routes say of themselves: who calls them goes on without an answer, so that neither rates nor quotas are asked.
+pub(crate) const VETTING: &str = "vetting";
 
 /// The dialect of messaging.
 pub struct Messaging;
@@ -122,9 +124,11 @@ impl Dialect for Messaging {
         schemas: &[
             include_str!("http/schemas.json"),
             include_str!("agents/http/schemas.json"),
+            include_str!("approvals/http/schemas.json"),
             include_str!("blocks/http/schemas.json"),
             include_str!("claims/http/schemas.json"),
             include_str!("drafts/http/schemas.json"),
+            include_str!("guard/schemas.json"),
             include_str!("inbox/http/schemas.json"),
             include_str!("invites/schemas.json"),
             include_str!("keys/schemas.json"),
@@ -165,8 +169,14 @@ impl Dialect for Messaging {
         };
         let caller = admitted(&context.store.read(), asked).map_err(refusal_of)?;
         let tenant_id = caller.workspace.tenant_id;
-        context.admit_own(Service::Messaging, tenant_id).map_err(|not| Refusal::from(Fault::of_admission(not)))?;
-        context.pace(&caller.key.id).map_err(|wait| Refusal::RateLimited(wait.0))?;
+        let is_vetting = route.has_mark(VETTING);
+        match context.admit_own(Service::Messaging, tenant_id) {
+            Err(NotAdmitted::OverQuota(_)) if is_vetting => {}
+            admitted => drop(admitted.map_err(|not| Refusal::from(Fault::of_admission(not)))?),
+        }
+        if !is_vetting {
+            context.pace(&caller.key.id).map_err(|wait| Refusal::RateLimited(wait.0))?;
+        }
         if let Ok((agent, _)) = caller.acting() {
             let is_its_own = caller.key.agents.len() == 1;
             if context.attendance.saw(agent, &caller.key.id, pong, is_its_own, context.now()) {
@@ -240,7 +250,7 @@ impl Dialect for Messaging {
                 "retry_after": {"type": "integer", "description": "After how many seconds a repetition may succeed"},
                 "reset_at": text, "blocking_policy": {"type": "object"}, "limit": text, "max": {"type": "integer"},
                 "withholding": {"type": "array", "items": {"type": "object"}},
-                "not_responsive": {"type": "array", "items": text}, "oldest_seq": {"type": ["integer", "null"]},
+                "not_responsive": {"type": "array", "items": text}, "oldest_seq": {"type": ["integer", "null"]}, "verdict": text,
             },
         })
     }

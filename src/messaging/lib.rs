@@ -16,11 +16,14 @@
 //! make) · `usage` · `rooms`, `blocks`, `pubkeys`, `acks` · `tagged` (whom tags mean) · `mail` (messages, deliveries, threads) · `agents` (who
 //! registers, is found, retires) · `presence` (availability, health, streams) · `shown` (how messages are shown),
 //! `inbox`, `threads`, `memory`, `claims` · `reminders` · `sending` (what is sent, and
-//! to whom), `drafts` · `sweep` (what is due is done), `verify` · `mcp` (routes as tools) ·
-//! `http` (all that is served) · `operator` (what the command line asks for). Each imports only what stands before it.
+//! to whom), `drafts` · `approvals` (what a person decides), `guard` (what tools an agent may use) · `sweep` (what is due is done), `verify` ·
+//! `mcp` (routes as tools) · `http` (all that is served) · `operator`, `approval_operator`, `guard_operator` (what the command line asks for).
+//! Each imports only what stands before it.
 
 mod acks;
 mod agents;
+pub mod approval_operator;
+mod approvals;
 mod attendance;
 mod blocks;
 mod claims;
@@ -29,6 +32,8 @@ mod dialect;
 mod drafts;
 mod due;
 mod form;
+mod guard;
+pub mod guard_operator;
 mod http;
 mod identity;
 mod inbox;
@@ -94,6 +99,8 @@ const FOLDERS: &[&[TableSpec]] = &[
     reminders::TABLES,
     memory::TABLES,
     claims::TABLES,
+    approvals::TABLES,
+    guard::TABLES,
 ];
 
 const TABLE_COUNT: usize = count(FOLDERS);

@@ -44,12 +44,19 @@ key_newtype!(
     pub(crate) ThreadId(Uuid)
 );
 
+key_newtype!(
+    /// An approval; callers know it as its ULID.
+    pub(crate) ApprovalId(Uuid)
+);
+
 /// An agent of a workspace: what most rows are found by.
 pub(crate) type AgentKey = (WorkspaceNo, AgentNo);
 /// A message of a workspace.
 pub(crate) type MessageKey = (WorkspaceNo, MessageId);
 /// A thread of a workspace.
 pub(crate) type ThreadKey = (WorkspaceNo, ThreadId);
+/// An approval of a workspace.
+pub(crate) type ApprovalKey = (WorkspaceNo, ApprovalId);
 
 /// An agent as one number: what is told of its inbox is told of this.
 pub(crate) fn packed((workspace, agent): AgentKey) -> u64 {

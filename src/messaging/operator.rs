@@ -18,7 +18,7 @@ use crate::mail::threads;
 use crate::model::{AgentKey, ThreadId, WorkspaceNo};
 use crate::refusal::Refusal;
 use crate::workspaces::{NewWorkspace, SetLimit, create, set_ingress, set_limits, set_status};
-use crate::{form, usage};
+use crate::{approvals, form, usage};
 
 /// Rows that are read at a time.
 const PAGE_ROWS: usize = 500;
@@ -34,6 +34,10 @@ pub enum Missing {
     Agent,
     /// A thread.
     Thread,
+    /// An approval.
+    Approval,
+    /// A kind of approvals.
+    Kind,
 }
 
 /// Why something was not done.
@@ -58,7 +62,7 @@ fn not_done(abort: Abort<Refusal>) -> Abort<NotDone> {
 }
 
 /// The same, where something else may be missing.
-fn not_done_for(missing: Missing, abort: Abort<Refusal>) -> Abort<NotDone> {
+pub(crate) fn not_done_for(missing: Missing, abort: Abort<Refusal>) -> Abort<NotDone> {
     let refusal = match abort {
         Abort::Failed(failure) => return Abort::Failed(failure),
         Abort::Refused(refusal) => refusal,
@@ -218,6 +222,9 @@ pub struct StandingView {
     pub open_streams: u64,
     /// Messages that agents have sent today, in UTC.
     pub messages_today: u64,
+    /// Approvals that wait for a person.
+    #[serde(default)]
+    pub pending_approvals: u64,
 }
 
 fn shown(read: &impl Read, workspace: &Workspace) -> Result<WorkspaceView, Failure> {
@@ -263,7 +270,7 @@ fn shown_agent(read: &impl Read, key: AgentKey, agent: Agent) -> Result<AgentVie
 }
 
 /// Every workspace, in the order in which they were made.
-fn all(read: &impl Read) -> Result<Vec<Workspace>, Failure> {
+pub(crate) fn all(read: &impl Read) -> Result<Vec<Workspace>, Failure> {
     let (mut all, mut after) = (Vec::new(), WorkspaceNo(0));
     loop {
         let page = workspaces::list(read, after, PAGE_ROWS)?;
@@ -274,7 +281,7 @@ fn all(read: &impl Read) -> Result<Vec<Workspace>, Failure> {
 }
 
 /// The workspace with a slug, deleted or not.
-fn named(read: &impl Read, slug: &str) -> Result<Workspace, Abort<NotDone>> {
+pub(crate) fn named(read: &impl Read, slug: &str) -> Result<Workspace, Abort<NotDone>> {
     let found = workspaces::by_slug(read, slug)?;
     Ok(found.ok_or_else(|| NotDone::NoSuch(Missing::Workspace, format!("workspace {slug:?}")))?)
 }
@@ -542,6 +549,7 @@ pub fn standing(context: &Context) -> Result<StandingView, Failure> {
     for workspace in all(&read)?.into_iter().filter(|workspace| workspace.status != Status::Deleted) {
         standing.workspaces += 1;
         standing.active_agents += u64::from(workspaces::counts(&read, workspace.no)?.active_agents);
+        standing.pending_approvals += approvals::rows::pending(&read, workspace.no)?;
         standing.messages_today += usage::used(&read, workspace.no, day)?.of(usage::Daily::Messages);
     }
     Ok(standing)

@@ -71,6 +71,10 @@ pub enum Refusal {
     RecipientNotResponsive(Vec<String>),
     /// Another agent has this name.
     NameTaken(String),
+    /// Nobody approves this kind.
+    ApprovalsNotConfigured(String),
+    /// The approval has its verdict, which is named.
+    AlreadyDecided(&'static str),
     /// As many of these as there may be; which limit, and how much it is.
     LimitReached(&'static str, u64),
     /// The memory is full; the oldest entry.
@@ -122,6 +126,8 @@ pub const CODES: &[Code] = codes! {
     404 "not_found" "Not found, or not for this agent"
     405 "method_not_allowed" "The path does not take this method; the header Allow names those it takes"
     408 "request_timeout" "The body did not arrive in time"
+    409 "already_decided" "The approval has its verdict, or its time is over; nothing was changed"
+    409 "approvals_not_configured" "Nobody approves this kind; the operator sets kinds"
     409 "limit_reached" "There are as many of these as there may be"
     409 "memory_full" "The agent's memory is full; remove entries first"
     409 "name_taken" "Another agent has this name"
@@ -189,6 +195,11 @@ impl ServiceRefusal for Refusal {
             Refusal::NameTaken(name) => {
                 Verdict::new(409, "name_taken").problem("name", format!("another agent is called {name}"))
             }
+            Refusal::ApprovalsNotConfigured(kind) => Verdict::new(409, "approvals_not_configured")
+                .detail(format!("nobody approves kind {kind}; the operator sets kinds, and generic is always there")),
+            Refusal::AlreadyDecided(status) => Verdict::new(409, "already_decided")
+                .detail(format!("the approval is {status} already; nothing was changed"))
+                .member("verdict", *status),
             Refusal::LimitReached(limit, max) => Verdict::new(409, "limit_reached")
                 .detail(format!("there are {max} already, as many as {limit} may be"))
                 .member("limit", *limit)

@@ -11,7 +11,7 @@ use crate::context::Context;
 use crate::due::{self, Due};
 use crate::mail::deliver::release_due;
 use crate::mail::resume::resume_due;
-use crate::{invites, keys, reminders, sending, usage};
+use crate::{approvals, invites, keys, reminders, sending, usage};
 
 /// So much is done in one transaction.
 const SLICE: usize = 64;
@@ -103,5 +103,6 @@ fn fall_due(tx: &mut WriteTx<'_>, now: Timestamp, due: Due, context: &Context) -
         Due::KeyUrl(place) => keys::expire_address(tx, now, place),
         Due::Remind(reminder) => reminders::fall_due(tx, now, context, reminder),
         Due::Nag(owed) => sending::nag(tx, now, owed),
+        Due::Approval(approval) => approvals::fall_due(tx, now, approval),
     }
 }

@@ -7,7 +7,7 @@ use crate::due::{self, Due};
 use crate::identity::{agents, mailboxes};
 use crate::mail::threads;
 use crate::usage::{self, Sent};
-use crate::{acks, blocks, drafts, identity, invites, keys, mail, memory, pubkeys, reminders, rooms};
+use crate::{acks, approvals, blocks, drafts, guard, identity, invites, keys, mail, memory, pubkeys, reminders, rooms};
 
 /// Everything that does; the first hundred findings or so.
 pub(crate) fn verify(read: &Snapshot) -> Result<Vec<String>, Failure> {
@@ -24,6 +24,8 @@ pub(crate) fn verify(read: &Snapshot) -> Result<Vec<String>, Failure> {
     drafts::verify(read, &mut findings)?;
     memory::verify(read, &mut findings)?;
     reminders::verify(read, &mut findings)?;
+    approvals::verify(read, &mut findings)?;
+    guard::verify(read, &mut findings)?;
     due::each(read, &mut findings, |at, due, findings| {
         if !is_right(read, at, due)? {
             findings.push(format!("{due:?} falls due at {at:?}, and does not say so itself"));
@@ -50,6 +52,7 @@ fn is_right(read: &impl Read, at: Timestamp, due: Due) -> Result<bool, Failure> 
         Due::Nag((workspace, debtor, message)) => {
             acks::find(read, (workspace, debtor), message)?.is_some_and(|owed| owed.looked_at == at)
         }
+        Due::Approval(key) => approvals::falls_due_at(read, key)? == Some(at),
         Due::Invite(_) | Due::KeyUrl(_) => true,
     })
 }

@@ -9,6 +9,8 @@ use tokio::sync::watch;
 
 /// What is told of inboxes, as the store names it.
 pub(crate) const TOPIC: u16 = 0x0500;
+/// What is told of approvals: that one has its verdict.
+pub(crate) const APPROVALS: u16 = 0x0550;
 
 /// The channels, of agents or of keys. Clones share them.
 pub(crate) struct Wakes<K>(Arc<Mutex<HashMap<K, watch::Sender<u64>>>>);

@@ -1,6 +1,8 @@
 //! `quintet messaging`: workspaces, their keys and agents, and what needs the operator.
 
 mod agent;
+mod approval;
+mod guard;
 mod key;
 mod terms;
 mod thread;
@@ -25,6 +27,8 @@ enum Command {
     Agent(agent::Arguments),
     Thread(thread::Arguments),
     Undeliverable(undeliverable::Arguments),
+    Approval(approval::Arguments),
+    Guard(guard::Arguments),
 }
 
 /// Runs the command.
@@ -35,5 +39,7 @@ pub fn run(arguments: &Arguments) -> Result<(), CliError> {
         Command::Agent(arguments) => agent::run(arguments),
         Command::Thread(arguments) => thread::run(arguments),
         Command::Undeliverable(arguments) => undeliverable::run(arguments),
+        Command::Approval(arguments) => approval::run(arguments),
+        Command::Guard(arguments) => guard::run(arguments),
     }
 }

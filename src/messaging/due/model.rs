@@ -2,7 +2,7 @@
 
 use quintet_storage::{Failure, Key};
 
-use crate::model::{AgentKey, AgentNo, MessageId, ThreadKey, WorkspaceNo};
+use crate::model::{AgentKey, AgentNo, ApprovalKey, MessageId, ThreadKey, WorkspaceNo};
 
 /// What is done when its time has come.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
@@ -23,6 +23,8 @@ pub(crate) enum Due {
     KeyUrl(u128),
     /// What a workspace used on a day is forgotten.
     Usage((WorkspaceNo, u32)),
+    /// Nobody has decided an approval in time.
+    Approval(ApprovalKey),
 }
 
 /// The first byte of each kind; they are stored.
@@ -34,6 +36,7 @@ const REMIND: u8 = 4;
 const INVITE: u8 = 5;
 const KEY_URL: u8 = 6;
 const USAGE: u8 = 7;
+const APPROVAL: u8 = 16;
 
 impl Due {
     /// None stands before it.
@@ -51,6 +54,7 @@ impl Key for Due {
             Due::Invite(invite) => Key::encode(&(INVITE, *invite), out),
             Due::KeyUrl(url) => Key::encode(&(KEY_URL, *url), out),
             Due::Usage(day) => Key::encode(&(USAGE, *day), out),
+            Due::Approval(approval) => Key::encode(&(APPROVAL, *approval), out),
         }
     }
 
@@ -64,6 +68,7 @@ impl Key for Due {
             INVITE => Due::Invite(Key::decode(input)?),
             KEY_URL => Due::KeyUrl(Key::decode(input)?),
             USAGE => Due::Usage(Key::decode(input)?),
+            APPROVAL => Due::Approval(Key::decode(input)?),
             kind => return Err(Failure::Damaged(format!("nothing falls due that has kind {kind}"))),
         })
     }
@@ -74,28 +79,30 @@ mod tests {
     use quintet_storage::Uuid;
 
     use super::*;
-    use crate::model::ThreadId;
+    use crate::model::{ApprovalId, ThreadId};
 
-    fn examples() -> Vec<Due> {
+    /// One of each kind, with the byte that it is stored by.
+    fn examples() -> Vec<(u8, Due)> {
         let (workspace, agent) = (WorkspaceNo(1), AgentNo(2));
         vec![
-            Due::Release((workspace, agent)),
-            Due::Resume((workspace, ThreadId(Uuid::from_u128(4)))),
-            Due::Idle((workspace, agent)),
-            Due::Nag((workspace, agent, MessageId(Uuid::from_u128(3)))),
-            Due::Remind((workspace, agent, 5)),
-            Due::Invite(6),
-            Due::KeyUrl(7),
-            Due::Usage((workspace, 8)),
+            (0, Due::Release((workspace, agent))),
+            (1, Due::Resume((workspace, ThreadId(Uuid::from_u128(4))))),
+            (2, Due::Idle((workspace, agent))),
+            (3, Due::Nag((workspace, agent, MessageId(Uuid::from_u128(3))))),
+            (4, Due::Remind((workspace, agent, 5))),
+            (5, Due::Invite(6)),
+            (6, Due::KeyUrl(7)),
+            (7, Due::Usage((workspace, 8))),
+            (16, Due::Approval((workspace, ApprovalId(Uuid::from_u128(9))))),
         ]
     }
 
     #[test]
     fn every_kind_is_stored_and_read_back_with_all_it_needs() {
-        for (number, due) in examples().into_iter().enumerate() {
+        for (byte, due) in examples() {
             let mut bytes = Vec::new();
             Key::encode(&due, &mut bytes);
-            assert_eq!(usize::from(bytes[0]), number, "what is stored stays what it is");
+            assert_eq!(bytes[0], byte, "what is stored stays what it is");
             let mut input = bytes.as_slice();
             assert_eq!((<Due as Key>::decode(&mut input), input), (Ok(due), [].as_slice()));
             assert!(Due::FIRST < due);

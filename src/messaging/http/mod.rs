@@ -21,15 +21,17 @@ use crate::rooms::http as rooms;
 use crate::skills::http as skills;
 use crate::threads::http as threads;
 use crate::usage::http as usage;
-use crate::{drafts, mcp, presence, reminders, sending};
+use crate::{approvals, drafts, guard, mcp, presence, reminders, sending};
 
 /// Everything that is served.
 pub(crate) const ENDPOINTS: Endpoints<Messaging> = &[
     health::ENDPOINTS,
     agents::ENDPOINTS,
+    approvals::ENDPOINTS,
     blocks::ENDPOINTS,
     claims::ENDPOINTS,
     drafts::ENDPOINTS,
+    guard::ENDPOINTS,
     inbox::ENDPOINTS,
     invites::ENDPOINTS,
     keys::ENDPOINTS,

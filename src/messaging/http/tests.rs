@@ -131,6 +131,8 @@ fn every_problem_has_a_detail_and_names_its_request() {
         Refusal::RecipientUnavailable(vec![withholding]),
         Refusal::RecipientNotResponsive(vec!["a".to_owned()]),
         Refusal::NameTaken("a".to_owned()),
+        Refusal::ApprovalsNotConfigured("deploy".to_owned()),
+        Refusal::AlreadyDecided("rejected"),
         Refusal::LimitReached("webhooks", 10),
         Refusal::MemoryFull(Some(1)),
         Refusal::MemoryEntryTooLarge(9),

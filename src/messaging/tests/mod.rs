@@ -3,6 +3,7 @@
 //!
 //! `QUINTET_MESSAGING_SEED=N` runs the case of a failure again, `QUINTET_MESSAGING_CASES=N` more of them.
 
+mod approvals;
 mod days;
 mod ends;
 mod many;

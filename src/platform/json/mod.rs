@@ -2,9 +2,10 @@
 //! nesting is bounded, strings are real Unicode, and errors say where and never what.
 //!
 //! [`parse`] reads bytes into a [`Json`] tree; [`Fields`] takes named members out of an object and says which were
-//! left over; [`to_canonical`] and [`to_compact`] write. [`Lexer`] is for those who read JSON in another way.
+//! left over; [`to_canonical`], [`to_compact`] and [`to_jcs`] write. [`Lexer`] is for those who read JSON in another way.
 
 mod fields;
+mod jcs;
 mod lexer;
 mod read;
 mod write;
@@ -13,6 +14,7 @@ mod write;
 mod tests;
 
 pub use fields::{FieldError, FieldProblem, Fields, FromJson, Given};
+pub use jcs::{InexactNumber, to_jcs};
 pub use lexer::{LexError, LexProblem, Lexer};
 pub use read::parse;
 pub use write::{to_canonical, to_compact, write_string};

@@ -22,6 +22,8 @@ const PROVOKED: &[(&str, &str)] = &[
     ("not_found", "it/messaging/admission::who_acts_is_said_by_the_header_or_the_key"),
     ("method_not_allowed", "it/messaging/admission::what_is_no_request_has_the_form_too"),
     ("request_timeout", "messaging/http::a_body_that_does_not_arrive_is_a_timeout"),
+    ("already_decided", "it/messaging/approvals::a_person_decides_at_the_command_line_and_no_key_does"),
+    ("approvals_not_configured", "it/messaging/approvals::kinds_are_the_operator_s"),
     ("limit_reached", "it/messaging/keys::a_workspace_has_so_many_keys"),
     ("memory_full", "it/messaging/refusals::what_is_too_large_is_refused"),
     ("name_taken", "it/messaging/refusals::a_token_lets_one_new_agent_in_once"),

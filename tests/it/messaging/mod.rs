@@ -1,6 +1,7 @@
 //! Messaging from outside.
 
 mod admission;
+mod approvals;
 mod client;
 mod contract;
 mod crash;

@@ -137,7 +137,8 @@ fn the_appliance_tells_how_messaging_stands() {
     appliance.cli_json(&["messaging", "workspace", "create", "a"]);
     appliance.cli_json(&["messaging", "workspace", "create", "b"]);
     let status = appliance.cli_json(&["status"]);
-    let expected = json!({"workspaces": 2, "active_agents": 0, "open_streams": 0, "messages_today": 0});
+    let expected = json!({"workspaces": 2, "active_agents": 0, "open_streams": 0, "messages_today": 0,
+        "pending_approvals": 0});
     assert_eq!(status["messaging"], expected);
     let metrics = appliance.stranger("operations").get("/metrics").text;
     for line in ["quintet_messaging_workspaces 2.0", "quintet_messaging_agents 0.0", "quintet_messaging_streams 0.0"] {

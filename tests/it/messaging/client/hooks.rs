@@ -46,3 +46,36 @@ fn a_long_poll_ends_with_the_mail_that_comes() {
     assert_eq!(woken.status.code(), Some(2), "{}{}", stdout(&woken), stderr(&woken));
     assert!(began.elapsed() < std::time::Duration::from_secs(20), "it was woken, and did not wait for its time");
 }
+
+#[test]
+fn a_tool_is_used_when_the_guard_says_so() {
+    let workspace = Workspace::new(shared());
+    let pair = Pair::new(shared(), &workspace);
+    let name = pair.one().agent();
+    let key = super::issue(shared(), &workspace.slug, "send", &[&name]);
+    let one = pair.one().with("AGENTBUS_AGENT", &name).with("AGENTBUS_API_KEY", &key);
+    let rules = one.directory.join("rules.json");
+    std::fs::write(
+        &rules,
+        r#"[{"tool": "Write", "action": "deny", "reason": "nothing is written here"},
+        {"tool": "Bash", "field": "command", "contains": "deploy", "action": "approval"}]"#,
+    )
+    .unwrap();
+    let set = ["messaging", "guard", "set", rules.to_str().unwrap(), "--workspace", &workspace.slug];
+    shared().cli_json(&set);
+    let ask = |tool: &str, input: &str| {
+        let asked = hook(&one, "pre-tool-use", &format!(r#"{{"tool_name": "{tool}", "tool_input": {input}}}"#));
+        assert_eq!(asked.status.code(), Some(0), "{}", stderr(&asked));
+        format!("{}{}", stdout(&asked), stderr(&asked))
+    };
+    has(&ask("Read", "{}"), &["\"allow\""]);
+    has(&ask("Write", "{}"), &["\"deny\"", "nothing is written here"]);
+    let denied = ask("Bash", r#"{"command": "make deploy"}"#);
+    has(&denied, &["\"deny\"", "agentbus approval ", "--wait 300"]);
+    let words: Vec<&str> = denied.split(|char: char| !char.is_ascii_alphanumeric()).collect();
+    let id = words.iter().find(|word| word.len() == 26).unwrap_or_else(|| panic!("{denied}"));
+    shared().cli_json(&["messaging", "approval", "decide", id, "--verdict", "approved"]);
+    has(&ask("Bash", r#"{"command": "make deploy"}"#), &["\"allow\""]);
+    has(&ask("Bash", r#"{"command": "make deploy"}"#), &["\"deny\""]);
+    has(&ask("Bash", r#"{"command": "ls"}"#), &["\"allow\""]);
+}

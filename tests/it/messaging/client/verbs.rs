@@ -3,7 +3,7 @@
 use serde_json::Value;
 
 use super::{Pair, Workspace, has, issue};
-use crate::support::appliance::{shared, shared_rehearsal};
+use crate::support::appliance::{shared, shared_rehearsal, stderr, stdout};
 
 /// The id of what was sent.
 fn sent_id(answer: &Value) -> String {
@@ -207,4 +207,36 @@ fn an_operator_sees_what_a_read_key_must_not_change() {
     glance.succeed(&["--agent", &name, "show", &delivery]);
     has(&other.succeed(&["inbox", "--unread"]), &["Unread"]);
     has(&glance.refused(&["--agent", &name, "send", &name, "-s", "x", "-b", "y"], 3), &["permission_denied"]);
+}
+
+#[test]
+fn a_person_says_yes_or_no() {
+    let workspace = Workspace::new(shared_rehearsal());
+    let pair = Pair::new(shared_rehearsal(), &workspace);
+    let one = pair.one();
+    let decide = |id: &str, further: &[&str]| {
+        shared_rehearsal().cli_json(&[&["messaging", "approval", "decide", id, "--verdict"], further].concat())
+    };
+    let raise = |title: &str| {
+        let said = one.succeed(&["approve", title, "--summary", "all tests pass"]);
+        said.split_whitespace().find(|word| word.len() == 26).unwrap_or_else(|| panic!("{said}")).to_owned()
+    };
+    let said = one.end(&["approve", "Deploy 4.2", "--wait", "1"], 7);
+    has(&said, &["pending"]);
+    let (approved, rejected, forgotten) = (raise("One"), raise("Two"), raise("Three"));
+    one.end(&["approval", &approved], 7);
+    decide(&approved, &["approved", "--by", "Ada"]);
+    has(&one.succeed(&["approval", &approved]), &["approved"]);
+    decide(&rejected, &["rejected", "--reason", "not before Monday"]);
+    let said = one.run(&["approval", &rejected]);
+    let said = (said.status.code(), format!("{}{}", stdout(&said), stderr(&said)));
+    assert_eq!(said.0, Some(1), "{}", said.1);
+    has(&said.1, &["rejected", "DO NOT PROCEED", "not before Monday"]);
+    shared_rehearsal().cli_json(&["clock", "advance", "86400"]);
+    let said = one.run(&["approval", &forgotten]);
+    let said = (said.status.code(), format!("{}{}", stdout(&said), stderr(&said)));
+    assert_eq!(said.0, Some(1), "{}", said.1);
+    has(&said.1, &["timed_out", "DO NOT PROCEED"]);
+    has(&one.succeed(&["inbox"]), &["Approval approved: One", "Approval rejected: Two", "Approval timed out: Three"]);
+    has(&one.refused(&["approve", "x", "--kind", "deploy-prod"], 3), &["approvals_not_configured"]);
 }

@@ -1,0 +1,71 @@
+//! Raising an approval.
+
+use quintet_platform::secrets::Digest;
+use quintet_storage::{Abort, Timestamp, WriteTx};
+
+use super::action::Matter;
+use super::model::{Approval, EXPIRES_MINUTES, Status};
+use super::{kinds, rows};
+use crate::identity::{Attestation, Workspace};
+use crate::mail::threads;
+use crate::model::{AgentNo, ApprovalId, ApprovalKey, ThreadId};
+use crate::refusal::Refusal;
+use crate::usage::{self, Daily};
+
+/// An approval that is asked for.
+#[derive(Clone, Debug)]
+pub(crate) struct NewApproval {
+    /// What it is to be called.
+    pub(crate) title: String,
+    /// Of which kind.
+    pub(crate) kind: String,
+    /// Where its verdict is to go.
+    pub(crate) thread: Option<ThreadId>,
+    /// What it is about, and the digest of what is proposed.
+    pub(crate) matter: (Matter, Digest),
+    /// How long it is to wait, in minutes; `None`: as its kind says.
+    pub(crate) expires_minutes: Option<i64>,
+    /// Who asks, by number and name.
+    pub(crate) requester: (AgentNo, String),
+    /// What is known of that one by its key.
+    pub(crate) attestation: Attestation,
+}
+
+/// Raises an approval. Whoever writes to its approvers does so in the same transaction: see [`mails`](super::mails::mails).
+///
+/// # Errors
+/// Nobody approves this kind, the requester takes no part in the thread, or the day's allowance is used up.
+pub(crate) fn raise(
+    tx: &mut WriteTx<'_>,
+    now: Timestamp,
+    workspace: &Workspace,
+    new: NewApproval,
+) -> Result<(ApprovalKey, Approval), Abort<Refusal>> {
+    let NewApproval { title, kind: name, thread, matter: (matter, action_sha256), requester, attestation, .. } = new;
+    let kind = kinds::find(tx, workspace.no, &name)?.ok_or_else(|| Refusal::ApprovalsNotConfigured(name.clone()))?;
+    if let Some(thread) = thread
+        && !threads::takes_part(tx, (workspace.no, thread), requester.0)?
+    {
+        return Err(Refusal::NotFound("such thread".to_owned()).into());
+    }
+    usage::count(tx, now, workspace, Daily::Approvals, 1)?;
+    let minutes = new.expires_minutes.or(kind.expires_minutes).unwrap_or(EXPIRES_MINUTES);
+    let expires_at = now.plus_seconds(minutes.saturating_mul(60));
+    let key = (workspace.no, ApprovalId(tx.new_id()));
+    let approval = Approval {
+        title,
+        kind: name,
+        thread,
+        requester: requester.0,
+        requested_by: requester.1,
+        attestation,
+        action_sha256,
+        created_at: now,
+        expires_at,
+        looked_at: expires_at,
+        status: Status::Pending,
+        decided_at: None,
+    };
+    rows::put_new(tx, workspace, key, approval.clone(), &matter)?;
+    Ok((key, approval))
+}
