@@ -62,7 +62,8 @@ pub fn settled(value: &Value) -> Value {
                 let is_age = AGES.contains(&name.as_str());
                 (name.clone(), if is_age { json!("AGE") } else { settled(value) })
             };
-            let told = members.iter().filter(|(name, _)| !["liveness_challenge", "request_id"].contains(&name.as_str()));
+            let told =
+                members.iter().filter(|(name, _)| !["liveness_challenge", "request_id"].contains(&name.as_str()));
             Value::Object(told.map(member).collect())
         }
         // A client may write 1.0 as 1.
@@ -106,6 +107,7 @@ impl Scene {
         let mut cases = self.looking();
         cases.extend(self.keeping());
         cases.extend(self.writing());
+        cases.extend(self.approving());
         cases
     }
 
@@ -148,8 +150,12 @@ impl Scene {
             get("bus_health", json!({"target": "ben"}), "/v1/agents/ben/health".to_owned(), 200),
             get("bus_health", json!({"target": "none"}), "/v1/agents/none/health".to_owned(), 404),
             get("bus_room_history", json!({"room": "builds"}), "/v1/rooms/builds/history".to_owned(), 200),
-            get("bus_room_history", json!({"room": "builds", "limit": 1, "since": "2026-01-01T00:00:00Z"}),
-                "/v1/rooms/builds/history?limit=1&since=2026-01-01T00:00:00Z".to_owned(), 200),
+            get(
+                "bus_room_history",
+                json!({"room": "builds", "limit": 1, "since": "2026-01-01T00:00:00Z"}),
+                "/v1/rooms/builds/history?limit=1&since=2026-01-01T00:00:00Z".to_owned(),
+                200,
+            ),
             get("bus_room_history", json!({"room": "none"}), "/v1/rooms/none/history".to_owned(), 404),
             get("bus_room_schema", json!({"room": "builds"}), "/v1/rooms/builds/schema".to_owned(), 200),
         ]
@@ -165,37 +171,103 @@ impl Scene {
         let registered = json!({"name": "ann", "capabilities": ["tests"]});
         vec![
             case("bus_register", registered.clone(), "POST", "/v1/agents/register".to_owned(), registered, 200),
-            case("bus_register", json!({"name": "ben"}), "POST", "/v1/agents/register".to_owned(),
-                 json!({"name": "ben"}), 403),
-            case("bus_tag", json!({"set": {"skill:review": ""}}), "PATCH", own("labels"),
-                 json!({"set": {"skill:review": ""}}), 200),
+            case(
+                "bus_register",
+                json!({"name": "ben"}),
+                "POST",
+                "/v1/agents/register".to_owned(),
+                json!({"name": "ben"}),
+                403,
+            ),
+            case(
+                "bus_tag",
+                json!({"set": {"skill:review": ""}}),
+                "PATCH",
+                own("labels"),
+                json!({"set": {"skill:review": ""}}),
+                200,
+            ),
             case("bus_tag", json!({"remove": "x"}), "PATCH", own("labels"), json!({"remove": "x"}), 422),
             case("bus_heartbeat", json!({}), "POST", own("heartbeat"), Value::Null, 200),
             case("bus_ack", json!({"delivery_id": delivery}), "POST", noted("ack"), Value::Null, 200),
             case("bus_ack", json!({"delivery_id": "x"}), "POST", "/v1/deliveries/x/ack".to_owned(), Value::Null, 404),
-            case("bus_label", json!({"delivery_id": delivery, "add": ["todo"]}), "POST", noted("labels"),
-                 json!({"add": ["todo"]}), 200),
-            case("bus_busy", json!({"seconds": 60, "reason": "r"}), "POST", own("busy"),
-                 json!({"seconds": 60, "reason": "r"}), 200),
+            case(
+                "bus_label",
+                json!({"delivery_id": delivery, "add": ["todo"]}),
+                "POST",
+                noted("labels"),
+                json!({"add": ["todo"]}),
+                200,
+            ),
+            case(
+                "bus_busy",
+                json!({"seconds": 60, "reason": "r"}),
+                "POST",
+                own("busy"),
+                json!({"seconds": 60, "reason": "r"}),
+                200,
+            ),
             case("bus_busy", json!({"seconds": 0}), "POST", own("busy"), json!({"seconds": 0}), 200),
-            case("bus_status", json!({"state": "dnd", "seconds": 60}), "PUT", own("availability"),
-                 json!({"state": "dnd", "seconds": 60}), 200),
+            case(
+                "bus_status",
+                json!({"state": "dnd", "seconds": 60}),
+                "PUT",
+                own("availability"),
+                json!({"state": "dnd", "seconds": 60}),
+                200,
+            ),
             case("bus_status", json!({"state": "online"}), "PUT", own("availability"), json!({"state": "online"}), 200),
             case("bus_status", json!({"state": "gone"}), "PUT", own("availability"), json!({"state": "gone"}), 422),
             case("bus_draft", json!({"action": "list"}), "GET", drafts(), Value::Null, 200),
-            case("bus_draft", json!({"action": "create", "to": "ben", "text": "t"}), "POST", drafts(),
-                 json!({"to": ["ben"], "text": "t"}), 201),
-            case("bus_draft", json!({"action": "update", "draft_id": one, "subject": "s"}), "PATCH", draft(&one),
-                 json!({"subject": "s"}), 200),
-            case("bus_draft", json!({"action": "send", "draft_id": one}), "POST", draft(&other) + "/send",
-                 Value::Null, 202),
-            case("bus_draft", json!({"action": "send", "draft_id": one}), "POST", draft(&other) + "/send",
-                 Value::Null, 404),
+            case(
+                "bus_draft",
+                json!({"action": "create", "to": "ben", "text": "t"}),
+                "POST",
+                drafts(),
+                json!({"to": ["ben"], "text": "t"}),
+                201,
+            ),
+            case(
+                "bus_draft",
+                json!({"action": "update", "draft_id": one, "subject": "s"}),
+                "PATCH",
+                draft(&one),
+                json!({"subject": "s"}),
+                200,
+            ),
+            case(
+                "bus_draft",
+                json!({"action": "send", "draft_id": one}),
+                "POST",
+                draft(&other) + "/send",
+                Value::Null,
+                202,
+            ),
+            case(
+                "bus_draft",
+                json!({"action": "send", "draft_id": one}),
+                "POST",
+                draft(&other) + "/send",
+                Value::Null,
+                404,
+            ),
             case("bus_draft", json!({"action": "delete", "draft_id": one}), "DELETE", draft(&one), Value::Null, 204),
-            case("bus_room_schema", json!({"room": "none", "schema": true}), "PUT", "/v1/rooms/none/schema".to_owned(),
-                 json!({"schema": true}), 404),
-            case("bus_room_schema", json!({"room": "builds", "schema": "x"}), "PUT",
-                 "/v1/rooms/builds/schema".to_owned(), json!({"schema": "x"}), 422),
+            case(
+                "bus_room_schema",
+                json!({"room": "none", "schema": true}),
+                "PUT",
+                "/v1/rooms/none/schema".to_owned(),
+                json!({"schema": true}),
+                404,
+            ),
+            case(
+                "bus_room_schema",
+                json!({"room": "builds", "schema": "x"}),
+                "PUT",
+                "/v1/rooms/builds/schema".to_owned(),
+                json!({"schema": "x"}),
+                422,
+            ),
         ]
     }
 
@@ -217,33 +289,130 @@ impl Scene {
         let forwarded = json!({"to": ["ben"], "subject": "Fwd: s", "text": "n"});
         vec![
             case("bus_send", plain.clone(), "POST", messages(), plain, 202),
-            case("bus_send", loose(json!({"payload": {"a": [1.50]}, "thread_id": thread})), "POST", messages(),
-                 listed(json!({"payload": {"a": [1.50]}, "thread_id": thread})), 202),
-            case("bus_send", loose(json!({"cc": "room:builds", "priority": "urgent"})), "POST", messages(),
-                 listed(json!({"cc": ["room:builds"], "priority": "urgent"})), 202),
-            case("bus_send", loose(json!({"guarantee": "fire_and_forget"})), "POST", messages(),
-                 listed(json!({"guarantee": "fire_and_forget"})), 202),
+            case(
+                "bus_send",
+                loose(json!({"payload": {"a": [1.50]}, "thread_id": thread})),
+                "POST",
+                messages(),
+                listed(json!({"payload": {"a": [1.50]}, "thread_id": thread})),
+                202,
+            ),
+            case(
+                "bus_send",
+                loose(json!({"cc": "room:builds", "priority": "urgent"})),
+                "POST",
+                messages(),
+                listed(json!({"cc": ["room:builds"], "priority": "urgent"})),
+                202,
+            ),
+            case(
+                "bus_send",
+                loose(json!({"guarantee": "fire_and_forget"})),
+                "POST",
+                messages(),
+                listed(json!({"guarantee": "fire_and_forget"})),
+                202,
+            ),
             case("bus_send", json!({"text": "t"}), "POST", messages(), json!({"text": "t"}), 422),
-            case("bus_send", json!({"to": ["nobody", "room:none"]}), "POST", messages(),
-                 json!({"to": ["nobody", "room:none"]}), 422),
+            case(
+                "bus_send",
+                json!({"to": ["nobody", "room:none"]}),
+                "POST",
+                messages(),
+                json!({"to": ["nobody", "room:none"]}),
+                422,
+            ),
             case("bus_send", json!({"to": "tag:none"}), "POST", messages(), json!({"to": ["tag:none"]}), 422),
-            case("bus_send", loose(json!({"thread_id": "x"})), "POST", messages(),
-                 listed(json!({"thread_id": "x"})), 404),
-            case("bus_send", loose(json!({"priority": "now"})), "POST", messages(),
-                 listed(json!({"priority": "now"})), 422),
-            case("bus_reply", json!({"message_id": message, "text": "r"}), "POST", reply(message),
-                 json!({"text": "r"}), 202),
-            case("bus_reply", json!({"message_id": delivery, "text": "r", "reply_all": true}), "POST", reply(delivery),
-                 json!({"text": "r", "reply_all": true}), 202),
+            case(
+                "bus_send",
+                loose(json!({"thread_id": "x"})),
+                "POST",
+                messages(),
+                listed(json!({"thread_id": "x"})),
+                404,
+            ),
+            case(
+                "bus_send",
+                loose(json!({"priority": "now"})),
+                "POST",
+                messages(),
+                listed(json!({"priority": "now"})),
+                422,
+            ),
+            case(
+                "bus_reply",
+                json!({"message_id": message, "text": "r"}),
+                "POST",
+                reply(message),
+                json!({"text": "r"}),
+                202,
+            ),
+            case(
+                "bus_reply",
+                json!({"message_id": delivery, "text": "r", "reply_all": true}),
+                "POST",
+                reply(delivery),
+                json!({"text": "r", "reply_all": true}),
+                202,
+            ),
             case("bus_reply", json!({"message_id": "x"}), "POST", reply("x"), json!({}), 404),
-            case("bus_forward", json!({"delivery_id": delivery, "to": "ben", "text": "n"}), "POST", messages(),
-                 forwarded, 202),
-            case("bus_forward", json!({"delivery_id": delivery, "to": ["none"]}), "POST", messages(),
-                 json!({"to": ["none"]}), 422),
-            case("bus_thread_resume", json!({"thread_id": thread}), "POST", format!("/v1/threads/{thread}/resume"),
-                 Value::Null, 200),
-            case("bus_thread_resume", json!({"thread_id": "x"}), "POST", "/v1/threads/x/resume".to_owned(),
-                 Value::Null, 404),
+            case(
+                "bus_forward",
+                json!({"delivery_id": delivery, "to": "ben", "text": "n"}),
+                "POST",
+                messages(),
+                forwarded,
+                202,
+            ),
+            case(
+                "bus_forward",
+                json!({"delivery_id": delivery, "to": ["none"]}),
+                "POST",
+                messages(),
+                json!({"to": ["none"]}),
+                422,
+            ),
+            case(
+                "bus_thread_resume",
+                json!({"thread_id": thread}),
+                "POST",
+                format!("/v1/threads/{thread}/resume"),
+                Value::Null,
+                200,
+            ),
+            case(
+                "bus_thread_resume",
+                json!({"thread_id": "x"}),
+                "POST",
+                "/v1/threads/x/resume".to_owned(),
+                Value::Null,
+                404,
+            ),
+        ]
+    }
+}
+
+impl Scene {
+    fn approving(&self) -> Vec<Case> {
+        let asked = json!({"title": "Deploy", "summary": "v42", "proposed_action": {"b": 1.50, "a": ["\u{e9}"]}});
+        let raised = self.ann.client.post("/v1/approvals", &asked).expect(201);
+        let id = raised["id"].as_str().unwrap();
+        let approvals = || "/v1/approvals".to_owned();
+        let one = |rest: &str| format!("/v1/approvals/{id}{rest}");
+        vec![
+            case("bus_request_approval", asked.clone(), "POST", approvals(), asked, 201),
+            case("bus_request_approval", json!({"title": ""}), "POST", approvals(), json!({"title": ""}), 422),
+            case(
+                "bus_request_approval",
+                json!({"title": "a", "kind": "none"}),
+                "POST",
+                approvals(),
+                json!({"title": "a", "kind": "none"}),
+                409,
+            ),
+            get("bus_approval_status", json!({"approval_id": id}), one(""), 200),
+            get("bus_approval_status", json!({"approval_id": id, "wait": 1}), one("?wait=1"), 200),
+            get("bus_approval_status", json!({"approval_id": "x"}), "/v1/approvals/x".to_owned(), 404),
         ]
     }
 }
@@ -283,7 +452,10 @@ fn an_attachment_is_told_as_its_route_sends_it() {
     for id in [&delivery, &message] {
         let told = answered(&ann.client, "bus_attachment", &json!({"delivery_id": id, "index": 0}));
         let answer = ann.client.get(&format!("/v1/deliveries/{id}/attachments/0"));
-        assert_eq!((&told["text"], &told["content_type"]), (&json!(answer.text), &json!(answer.header("content-type"))));
+        assert_eq!(
+            (&told["text"], &told["content_type"]),
+            (&json!(answer.text), &json!(answer.header("content-type")))
+        );
         let expected = json!({
             "delivery_id": delivery, "message_id": message, "index": 0, "filename": "notes.txt",
             "content_type": "text/plain", "size": 5, "content_base64": "bm90ZXM=", "text": "notes",
@@ -434,4 +606,22 @@ fn a_repeat_under_its_key_is_answered_as_the_first() {
         let message = json!({"to": "ben", "text": "t", "idempotency_key": key});
         super::refused(&ann.client, "bus_send", &message, 422, "validation_error");
     }
+}
+
+/// A tool asks, and a person decides: no tool does.
+#[test]
+fn an_approval_is_asked_for_and_decided_by_a_person() {
+    let Scene { ann, .. } = Scene::of(&Workspace::open(shared()));
+    let asked = json!({"title": "Deploy", "proposed_action": {"tag": "v42"}});
+    let raised = answered(&ann.client, "bus_request_approval", &asked);
+    let id = raised["id"].as_str().unwrap();
+    let status = |wait: u64| answered(&ann.client, "bus_approval_status", &json!({"approval_id": id, "wait": wait}));
+    assert_eq!((&status(1)["status"], &status(0)["outcome"]), (&json!("pending"), &Value::Null));
+    std::thread::scope(|scope| {
+        let waiting = scope.spawn(|| status(55));
+        let decide = ["messaging", "approval", "decide", id, "--verdict", "approved", "--by", "Ada"];
+        shared().cli_json(&decide);
+        assert_eq!(waiting.join().unwrap()["status"], "approved");
+    });
+    assert!(!call(&ann.client, "bus_approval_status", &json!({"approval_id": id})).to_string().contains("/approve/"));
 }

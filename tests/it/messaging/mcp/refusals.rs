@@ -196,9 +196,7 @@ fn a_long_text_goes_through() {
 fn several_calls_come_at_a_time() {
     let workspace = Workspace::open(shared());
     let ann = workspace.agent("ann");
-    let one = |id: u64, tool: &str, arguments: Value| {
-        json!({"jsonrpc": "2.0", "id": id, "method": "tools/call", "params": {"name": tool, "arguments": arguments}})
-    };
+    let one = |id: u64, tool: &str, arguments: Value| json!({"jsonrpc": "2.0", "id": id, "method": "tools/call", "params": {"name": tool, "arguments": arguments}});
     let batch = json!([
         one(1, "bus_send", json!({"to": "ann", "text": "t"})),
         one(2, "bus_inbox", json!({})),

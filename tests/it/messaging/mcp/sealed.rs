@@ -122,7 +122,6 @@ fn armor_in_a_plain_workspace_is_withheld_too() {
     let second = ann.inbox(1)[0]["delivery_id"].clone();
     let text = answered(&ann.client, "bus_read", &json!({"delivery_id": second}))["text_body"].clone();
     let marker = format!("[sealed: read it with agentbus show {}]", second.as_str().unwrap());
-    let expected =
-        format!("Look:\n\n{marker}\n\nIt begins with -----BEGIN AGE ENCRYPTED FILE----- and ends so.");
+    let expected = format!("Look:\n\n{marker}\n\nIt begins with -----BEGIN AGE ENCRYPTED FILE----- and ends so.");
     assert_eq!(text, expected);
 }
