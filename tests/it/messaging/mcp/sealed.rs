@@ -45,7 +45,6 @@ fn withheld(client: &Client, tool: &str, arguments: &Value, ids: &[&Value]) {
     }
     let told = &result["structuredContent"];
     assert_eq!(told["sealed_note"].is_string(), !ids.is_empty(), "{tool}: {told}");
-    println!("{tool:<20} {} marked", ids.len());
 }
 
 /// With `--nocapture` it prints the table: each tool that can show a text, and how many it marks.
@@ -59,16 +58,22 @@ fn no_tool_shows_armor() {
     let (first, second) = (sent(&ben, "first"), sent(&ben, "second"));
     let inbox = ann.inbox(0);
     let (delivery, message, thread) = (&inbox[0]["delivery_id"], &first["id"], &first["thread_id"]);
-    withheld(&ann.client, "bus_wait", &json!({}), &[]);
-    withheld(&ann.client, "bus_inbox", &json!({}), &[]);
-    withheld(&ann.client, "bus_verify_sender", &json!({"delivery_id": delivery}), &[]);
-    withheld(&ann.client, "bus_read", &json!({"delivery_id": delivery}), &[delivery]);
-    withheld(&ann.client, "bus_read", &json!({"delivery_id": message}), &[delivery]);
-    withheld(&ben.client, "bus_read", &json!({"delivery_id": message}), &[message]);
-    withheld(&ann.client, "bus_thread", &json!({"thread_id": thread}), &[message]);
-    withheld(&ann.client, "bus_room_history", &json!({"room": "sealed"}), &[message, &second["id"]]);
-    for index in [0, 1] {
-        withheld(&ann.client, "bus_attachment", &json!({"delivery_id": delivery, "index": index}), &[delivery]);
+    let in_room = [message, &second["id"]];
+    let shown: [(&Agent, &str, Value, &[&Value]); 10] = [
+        (&ann, "bus_wait", json!({}), &[]),
+        (&ann, "bus_inbox", json!({}), &[]),
+        (&ann, "bus_verify_sender", json!({"delivery_id": delivery}), &[]),
+        (&ann, "bus_read", json!({"delivery_id": delivery}), &[delivery]),
+        (&ann, "bus_read", json!({"delivery_id": message}), &[delivery]),
+        (&ben, "bus_read", json!({"delivery_id": message}), &[message]),
+        (&ann, "bus_thread", json!({"thread_id": thread}), &[message]),
+        (&ann, "bus_room_history", json!({"room": "sealed"}), &in_room),
+        (&ann, "bus_attachment", json!({"delivery_id": delivery, "index": 0}), &[delivery]),
+        (&ann, "bus_attachment", json!({"delivery_id": delivery, "index": 1}), &[delivery]),
+    ];
+    for (agent, tool, arguments, ids) in shown {
+        withheld(&agent.client, tool, &arguments, ids);
+        println!("{tool:<20} {} marked", ids.len());
     }
     // The routes show what they always did.
     let whole = ann.client.get(&format!("/v1/deliveries/{}", delivery.as_str().unwrap())).expect(200);
