@@ -3,8 +3,9 @@
 //!
 //! `cargo bench --bench messaging [-- [SECONDS] [PART...]]`. Parts: `sends` (spread over all inboxes and into one, with the
 //! rivals), `rooms` (a room of 100 beside one recipient), `wake` (from the 202 to the event at its reader), `streams` (the
-//! memory of one that is idle), `calls` (inbound calls beside plain sends), `inbox` (a page before and after a million deliveries, and the start after a kill); all of
-//! them without any. Best of three rounds, taken in turn.
+//! memory of one that is idle), `calls` (inbound calls beside plain sends), `inbox` (a page before and after a million
+//! deliveries, and the start after a kill), `mcp` (a call of a tool beside the request of its route); all of them without
+//! any. Best of three rounds, taken in turn.
 #![allow(
     clippy::unwrap_used,
     clippy::panic,
@@ -76,6 +77,9 @@ async fn bench(length: Duration, parts: &[String]) {
     if wanted("inbox") {
         inbox(directory.path()).await;
     }
+    if wanted("mcp") {
+        mcp(directory.path(), length).await;
+    }
 }
 
 fn name(number: u64) -> String {
@@ -140,6 +144,51 @@ async fn sends(parent: &std::path::Path, length: Duration) {
     rival("PostgreSQL that notifies", notifying.unwrap(), spread.rate);
     rival("Redis Streams, appendfsync always", added.unwrap(), spread.rate);
     println!("hot to spread: {:.2}", hot.rate / spread.rate);
+}
+
+/// A call of a tool beside the request of its route: one that reads little, and a durable send. What counts is the server's
+/// CPU, of which a call may take 1.5 times as much.
+async fn mcp(parent: &std::path::Path, length: Duration) {
+    let (appliance, workspace) = prepared(parent).await;
+    let call = |tool: &'static str, arguments: String| {
+        format!(
+            r#"{{"jsonrpc":"2.0","id":1,"method":"tools/call","params":{{"name":"{tool}","arguments":{arguments}}}}}"#
+        )
+    };
+    let path = |path: &str| path.to_owned();
+    let agent = |number: u64| name(number.wrapping_mul(104_729));
+    let usage: Make = Arc::new(move |n| Request {
+        agent: agent(n),
+        path: path("/v1/usage"),
+        body: String::new(),
+        head: String::new(),
+    });
+    let bus_usage: Make = Arc::new(move |number| {
+        let body = call("bus_usage", format!(r#"{{"agent":"{}"}}"#, agent(number)));
+        Request { agent: String::new(), path: path("/mcp"), body, head: String::new() }
+    });
+    let text = "x".repeat(TEXT_BYTES);
+    let bus_send: Make = Arc::new(move |number| {
+        let (from, to) = (agent(number), name(number.wrapping_mul(7_919) + 1));
+        let arguments = format!(
+            r#"{{"agent":"{from}","to":"{to}","subject":"bench","text":"{text}","idempotency_key":"mcp-{number}"}}"#
+        );
+        Request { agent: String::new(), path: path("/mcp"), body: call("bus_send", arguments), head: String::new() }
+    });
+    for (what, route, tool) in [("usage", usage, bus_usage), ("send", messages(None), bus_send)] {
+        let (mut direct, mut called): (Option<Round>, Option<Round>) = (None, None);
+        for _ in 0..ROUNDS {
+            let run = |make: &Make| workspace.run(appliance.id(), CONNECTIONS, length, Arc::clone(make));
+            direct = Some(run(&route).await.best(direct));
+            called = Some(run(&tool).await.best(called));
+        }
+        let (direct, called) = (direct.unwrap(), called.unwrap());
+        heading(what);
+        row("its route", &direct);
+        row("the tool", &called);
+        let (cpu, time) = (called.cpu_micros / direct.cpu_micros, direct.rate / called.rate);
+        println!("the tool to its route: CPU {cpu:.2}, time {time:.2} (at most 1.5)");
+    }
 }
 
 async fn rooms(parent: &std::path::Path, length: Duration) {

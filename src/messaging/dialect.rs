@@ -9,16 +9,17 @@ use http::request::Parts;
 use http::{HeaderMap, HeaderName, HeaderValue};
 use quintet_platform::access::{Basis, Service, authorization};
 use quintet_platform::json::{Json, Limits, to_compact};
+use quintet_platform::mcp::ByTool;
 use quintet_platform::service::{
-    self, Answer, Code, Demands, Dialect, Fault, Interface, PROBLEM, Recheck, Route, Turns, Verdict, problem,
-    refusal_of,
+    self, Answer, Code, Demands, Dialect, Fault, Interface, PROBLEM, Recheck, Recognized, Route, Turns, Verdict,
+    problem, refusal_of,
 };
 use quintet_platform::{Foundation, NotAdmitted};
 use quintet_storage::{Abort, Snapshot, Uuid};
 use serde_json::{Map, Value, json};
 
 use crate::context::Context;
-use crate::identity::{Asked, Caller, Named, Scope, admitted};
+use crate::identity::{Asked, Caller, Named, Scope, admitted, recognized};
 use crate::model::AgentKey;
 use crate::refusal::{CODES, Refusal};
 
@@ -88,6 +89,8 @@ pub(crate) const ACTING: &str = "acting";
 pub(crate) const REVIVING: &str = "reviving";
 /// What routes say of themselves: they are for agents that there are not yet, too.
 pub(crate) const MAKING: &str = "making";
+/// What routes say of themselves: on an encrypted workspace they take what is sealed, and tools seal nothing.
+pub(crate) const SEALING: &str = "sealing";
 /// What routes say of themselves: they answer with a secret, which is for the key that asked and no other.
 pub(crate) const SECRET: &str = "secret";
 /// What routes say of themselves: who calls them goes on without an answer, so that neither rates nor quotas are asked.
@@ -130,6 +133,7 @@ impl Dialect for Messaging {
             include_str!("inbox/http/schemas.json"),
             include_str!("invites/schemas.json"),
             include_str!("keys/schemas.json"),
+            include_str!("mcp/schemas.json"),
             include_str!("memory/http/schemas.json"),
             include_str!("outbox/schemas.json"),
             include_str!("presence/http/schemas.json"),
@@ -157,11 +161,12 @@ impl Dialect for Messaging {
 
     async fn admit(context: &Context, route: &'static Route, parts: &Parts) -> Result<Caller, Refusal> {
         let pong = text_of(&parts.headers, &X_AGENTBUS_PONG);
+        let by_tool = parts.extensions.get::<ByTool>();
         let asked = Asked {
             key: authorization(&parts.headers).map(bearer),
             agent: named(&parts.headers),
             scope: Scope::named(route.permission).unwrap_or(Scope::Admin),
-            wants_agent: route.has_mark(ACTING),
+            wants_agent: route.has_mark(ACTING) || by_tool.is_some_and(|tool| tool.is_of_own),
             takes_retired: route.has_mark(REVIVING),
             takes_absent: route.has_mark(MAKING),
         };
@@ -181,7 +186,17 @@ impl Dialect for Messaging {
                 context.clock.wake();
             }
         }
+        // Whoever can seal has the client for it: a tool's words are always plain (6-messaging.md, N3).
+        if by_tool.is_some() && route.has_mark(SEALING) && caller.workspace.is_encrypted {
+            return Err(Refusal::SealingRequired("text"));
+        }
         Ok(caller)
+    }
+
+    async fn recognize(context: &Context, parts: &Parts) -> Result<Recognized, Refusal> {
+        let text = authorization(&parts.headers).map(bearer);
+        let (key, workspace) = recognized(&context.store.read(), text).map_err(refusal_of)?;
+        Ok(Recognized { tenant_id: workspace.tenant_id, name: key.only_agent().map(str::to_owned) })
     }
 
     /// Its keys are its own.

@@ -18,8 +18,9 @@
 //! `inbox`, `threads`, `memory`, `claims` · `reminders` · `sending` (what is sent, and
 //! to whom), `drafts` · `webhooks` (making them, and how they are called), `inbound` (calls that become messages) · `relay`
 //! (mail is handed on), `intake`, `smtp` (mail from outside) · `approvals` (what a person decides), `guard` (what tools an
-//! agent may use) · `sweep` (what is due is done), `verify` · `http` (all that is served) · `operator`, `approval_operator`,
-//! `guard_operator` (what the command line asks for). Each imports only what stands before it.
+//! agent may use) · `sweep` (what is due is done), `verify` · `mcp` (routes as tools) · `http` (all that is served) ·
+//! `operator`, `approval_operator`, `guard_operator` (what the command line asks for). Each imports only what stands before
+//! it.
 
 mod acks;
 mod agents;
@@ -44,6 +45,7 @@ mod invites;
 mod keys;
 mod limits;
 mod mail;
+mod mcp;
 mod memory;
 mod model;
 pub mod operator;

@@ -24,7 +24,7 @@ use crate::skills::http as skills;
 use crate::threads::http as threads;
 use crate::usage::http as usage;
 use crate::webhooks::http as webhooks;
-use crate::{approvals, drafts, guard, presence, reminders, sending};
+use crate::{approvals, drafts, guard, mcp, presence, reminders, sending};
 
 /// Everything that is served.
 pub(crate) const ENDPOINTS: Endpoints<Messaging> = &[
@@ -39,6 +39,7 @@ pub(crate) const ENDPOINTS: Endpoints<Messaging> = &[
     inbox::ENDPOINTS,
     invites::ENDPOINTS,
     keys::ENDPOINTS,
+    mcp::ENDPOINTS,
     memory::ENDPOINTS,
     outbox::ENDPOINTS,
     presence::ENDPOINTS,

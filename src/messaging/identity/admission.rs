@@ -148,18 +148,26 @@ const NO_AGENT: Refusal = Refusal::Denied(
     "this needs an agent to act as: name it in the header X-AgentBus-Agent, or use a key that is bound to one",
 );
 
+/// The key that a request shows, and its workspace, which serves: what comes before all else.
+///
+/// # Errors
+/// There is none, or it does not serve.
+pub(crate) fn recognized(read: &impl Read, text: Option<&str>) -> Result<(Key, Workspace), Abort<Refusal>> {
+    let text = text.ok_or(Fault::Unauthenticated).map_err(Refusal::from)?;
+    let key = keys::of_text(read, text)?.ok_or(Refusal::InvalidApiKey)?;
+    let workspace = workspaces::find(read, key.workspace)?.ok_or(Refusal::InvalidApiKey)?;
+    serving(read, &workspace)?;
+    Ok((key, workspace))
+}
+
 /// Lets a request in.
 ///
 /// # Errors
 /// Why not, in the order that the module says.
 pub(crate) fn admitted(read: &impl Read, asked: Asked<'_>) -> Result<Caller, Abort<Refusal>> {
-    let text = asked.key.ok_or(Fault::Unauthenticated).map_err(Refusal::from)?;
-    let key = keys::of_text(read, text)?.ok_or(Refusal::InvalidApiKey)?;
-    let workspace = workspaces::find(read, key.workspace)?.ok_or(Refusal::InvalidApiKey)?;
-    serving(read, &workspace)?;
-    let only = if key.agents.len() == 1 { key.agents.first().map(String::as_str) } else { None };
+    let (key, workspace) = recognized(read, asked.key)?;
     let named = match asked.agent {
-        Named::Nobody => only,
+        Named::Nobody => key.only_agent(),
         Named::Agent(name) => Some(name),
         Named::Unclear => return Err(Refusal::AgentUnclear.into()),
     };

@@ -22,7 +22,7 @@ mod tables;
 mod verify;
 pub(crate) mod workspaces;
 
-pub(crate) use admission::{Asked, Basis, Caller, Named, admitted, serving};
+pub(crate) use admission::{Asked, Basis, Caller, Named, admitted, recognized, serving};
 pub(crate) use model::{
     Agent, Attestation, Availability, Counts, HoldBelow, Key, Mailbox, Priority, Scope, Standing, Status, Workspace,
 };

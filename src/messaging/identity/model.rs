@@ -132,6 +132,11 @@ impl Key {
         !self.agents.is_empty()
     }
 
+    /// The agent that it acts as where nobody is named: the one that it is bound to, if to one alone.
+    pub(crate) fn only_agent(&self) -> Option<&str> {
+        if self.agents.len() == 1 { self.agents.first().map(String::as_str) } else { None }
+    }
+
     /// What it proves of who acts as an agent.
     pub(crate) fn attestation(&self) -> Attestation {
         if self.agents.len() == 1 { Attestation::Platform } else { Attestation::Workspace }

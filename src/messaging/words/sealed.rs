@@ -6,8 +6,9 @@
 use data_encoding::{BASE64, BASE64_NOPAD};
 
 const VERSION_LINE: &[u8] = b"age-encryption.org/v1";
-const BEGIN: &str = "-----BEGIN AGE ENCRYPTED FILE-----";
-const END: &str = "-----END AGE ENCRYPTED FILE-----";
+/// The lines between which armor stands.
+pub(crate) const BEGIN: &str = "-----BEGIN AGE ENCRYPTED FILE-----";
+pub(crate) const END: &str = "-----END AGE ENCRYPTED FILE-----";
 
 /// Characters of a full line of base64.
 const COLUMNS: usize = 64;

@@ -1,9 +1,10 @@
-//! The subject of a reply.
+//! The subjects of what answers a message and of what hands it on.
 
 /// The most bytes of a subject ("Order", M3): what one line of mail has.
 pub(crate) const SUBJECT_BYTES_MAX: usize = 998;
 
 const REPLY: &str = "Re: ";
+const FORWARD: &str = "Fwd: ";
 
 /// The subject of a reply that was given none: its parent's with `Re: ` before it, once, however often it is answered.
 /// What stands at the end of a subject that is long already gives way to it.
@@ -11,7 +12,16 @@ pub(crate) fn of_reply(parent: &str) -> String {
     if is_reply(parent) {
         return parent.to_owned();
     }
-    let mut subject = format!("{REPLY}{parent}");
+    with(REPLY, parent)
+}
+
+/// The subject of a message that hands another one on, as the client writes it: that one's with `Fwd: ` before it.
+pub(crate) fn of_forward(original: &str) -> String {
+    with(FORWARD, original)
+}
+
+fn with(prefix: &str, subject: &str) -> String {
+    let mut subject = format!("{prefix}{subject}");
     subject.truncate(subject.floor_char_boundary(SUBJECT_BYTES_MAX));
     subject
 }

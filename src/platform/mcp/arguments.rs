@@ -1,13 +1,24 @@
 //! From a tool's arguments to a request of its route: what the path has, what the query knows, and the rest as the body.
 
 use axum::body::Body;
-use http::header::{AUTHORIZATION, CONTENT_TYPE};
+use http::header::{AUTHORIZATION, CONTENT_LENGTH, CONTENT_TYPE};
 use http::request::Parts;
-use http::{HeaderValue, Request, Uri};
+use http::{HeaderMap, HeaderName, HeaderValue, Request, Uri};
 
+use super::argument::{Becomes, Form};
 use crate::http::query::{QueryError, encode_segment};
 use crate::json::{Json, to_compact};
 use crate::service::{Content, Fault, Problem, Route, Shape};
+
+/// Says of a request that a tool makes it; its extension.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct ByTool {
+    /// Whether its path names whoever asks: then somebody must.
+    pub is_of_own: bool,
+}
+
+/// What stands in a path for whoever asks where nobody does. It is looked up by nobody: [`ByTool`] says what it is.
+const NOBODY: &str = "-";
 
 /// A tool's call as a request.
 #[derive(Debug)]
@@ -18,46 +29,63 @@ pub(super) struct Asked {
     pub(super) named: Vec<(&'static str, String)>,
 }
 
-/// Makes a request of a route from arguments. Of the header of the request that they came with it has the credential
-/// alone; the identifier and what else the listener knows of that one it has, too.
+/// What all requests of one call have from the request that it came with.
+pub(super) struct Outer<'a> {
+    /// That request. Of its header they have the credential alone; its identifier and what else the listener knows of it
+    /// they have, too.
+    pub(super) parts: &'a Parts,
+    /// Fields of the header that they have besides.
+    pub(super) fields: Vec<(HeaderName, HeaderValue)>,
+    /// The name of whoever asks.
+    pub(super) own: Option<String>,
+}
+
+impl Outer<'_> {
+    /// An empty request with all that it has from the outer one.
+    pub(super) fn request(&self, by: ByTool) -> Request<Body> {
+        let mut request = Request::new(Body::empty());
+        *request.extensions_mut() = self.parts.extensions.clone();
+        request.extensions_mut().insert(by);
+        if let Some(credential) = self.parts.headers.get(AUTHORIZATION) {
+            request.headers_mut().insert(AUTHORIZATION, credential.clone());
+        }
+        for (name, value) in &self.fields {
+            request.headers_mut().append(name, value.clone());
+        }
+        request
+    }
+}
+
+/// Makes a request of a route from arguments.
 ///
 /// # Errors
-/// Something that the path names is missing, or an argument of path or query is no text, number or word.
+/// Something that the path names is missing, or an argument of path, query or header is no text, number or word.
 pub(super) fn request(
     route: &Route,
-    is_left_out: impl Fn(&str) -> bool,
+    form: &Form,
     mut arguments: Vec<(String, Json)>,
-    outer: &Parts,
+    outer: &Outer<'_>,
 ) -> Result<Asked, Fault> {
-    let mut take = |name: &str| {
-        let place = arguments.iter().position(|(known, _)| known == name)?;
-        Some(arguments.remove(place).1).filter(|value| *value != Json::Null)
-    };
-    let mut named = Vec::new();
-    for segment in route.segments {
-        match take(segment.name) {
-            Some(Json::String(text)) => named.push((segment.name, text)),
-            Some(_) => return Err(wrong(segment.name, "must be a string")),
-            None => return Err(wrong(segment.name, "is required")),
-        }
+    if let Some((name, _)) = arguments.iter().find(|(name, _)| form.is_strange(name)) {
+        let known = route.parameters.iter().filter_map(|parameter| form.argument_for(parameter.name));
+        return Err(Fault::of_query(QueryError::Unknown(vec![name.clone()]), known));
     }
+    let (named, is_of_own) = segments(route, form, &mut arguments, outer.own.as_deref())?;
     let mut query = Vec::new();
-    for parameter in route.parameters.iter().filter(|parameter| !is_left_out(parameter.name)) {
-        if let Some(value) = take(parameter.name) {
+    for parameter in route.parameters {
+        let Some(name) = form.argument_for(parameter.name) else { continue };
+        if let Some(value) = take(&mut arguments, name) {
             let values = match value {
                 Json::Array(values) if parameter.is_repeatable => values,
                 value => vec![value],
             };
             for value in values {
-                let text = text_of(&value, parameter.shape);
-                query.push((parameter.name.to_owned(), text.map_err(|expected| wrong(parameter.name, expected))?));
+                let text = text_of(&value, parameter.shape).map_err(|expected| wrong(name, expected))?;
+                query.push((parameter.name.to_owned(), text));
             }
         }
     }
-    if let Some((name, _)) = arguments.iter().find(|(name, _)| is_left_out(name)) {
-        let known = route.parameters.iter().map(|parameter| parameter.name).filter(|name| !is_left_out(name));
-        return Err(Fault::of_query(QueryError::Unknown(vec![name.clone()]), known));
-    }
+    let fields = of_its_own(form, &mut arguments)?;
     let body = match route.body {
         Content::Json(_) => Some(arguments),
         Content::OptionalJson(_) => Some(arguments).filter(|rest| !rest.is_empty()),
@@ -67,19 +95,78 @@ pub(super) fn request(
             None
         }
     };
-    let mut request = Request::new(Body::empty());
+    let mut request = outer.request(ByTool { is_of_own });
     *request.method_mut() = route.method.into();
     *request.uri_mut() =
         address(route, &named, &query).ok_or_else(|| wrong("arguments", "are too long for a request"))?;
-    *request.extensions_mut() = outer.extensions.clone();
-    if let Some(credential) = outer.headers.get(AUTHORIZATION) {
-        request.headers_mut().insert(AUTHORIZATION, credential.clone());
-    }
+    request.headers_mut().extend(fields);
     if let Some(body) = body {
+        let body = to_compact(&Json::Object(body));
         request.headers_mut().insert(CONTENT_TYPE, HeaderValue::from_static("application/json"));
-        *request.body_mut() = Body::from(to_compact(&Json::Object(body)));
+        request.headers_mut().insert(CONTENT_LENGTH, HeaderValue::from(body.len()));
+        *request.body_mut() = Body::from(body);
     }
     Ok(Asked { request, named })
+}
+
+/// Takes an argument out; null is as good as none.
+pub(super) fn take(arguments: &mut Vec<(String, Json)>, name: &str) -> Option<Json> {
+    let place = arguments.iter().position(|(known, _)| known == name)?;
+    Some(arguments.remove(place).1).filter(|value| *value != Json::Null)
+}
+
+type Named = Vec<(&'static str, String)>;
+
+/// What the path names, and whether that is whoever asks.
+fn segments(
+    route: &Route,
+    form: &Form,
+    arguments: &mut Vec<(String, Json)>,
+    own: Option<&str>,
+) -> Result<(Named, bool), Fault> {
+    let (mut named, mut is_of_own) = (Vec::new(), false);
+    for segment in route.segments {
+        let argument = form.argument_for(segment.name);
+        let text = match argument.and_then(|name| take(arguments, name)) {
+            Some(Json::String(text)) => text,
+            Some(_) => return Err(wrong(argument.unwrap_or(segment.name), "must be a string")),
+            None if form.own == segment.name => {
+                is_of_own = true;
+                own.unwrap_or(NOBODY).to_owned()
+            }
+            None => return Err(wrong(argument.unwrap_or(segment.name), "is required")),
+        };
+        named.push((segment.name, text));
+    }
+    Ok((named, is_of_own))
+}
+
+/// Arguments of the tool's own: fields of the header are taken out, lists are made of texts.
+fn of_its_own(form: &Form, arguments: &mut Vec<(String, Json)>) -> Result<HeaderMap, Fault> {
+    let mut fields = HeaderMap::new();
+    for argument in form.arguments {
+        match argument.becomes {
+            Becomes::Called(_) => {}
+            Becomes::Field(field) => {
+                if let Some(value) = take(arguments, argument.name) {
+                    fields.insert(HeaderName::from_static(field), field_of(argument.name, &value)?);
+                }
+            }
+            Becomes::List => {
+                let given = arguments.iter_mut().find(|(name, _)| name == argument.name);
+                if let Some((_, value @ Json::String(_))) = given {
+                    *value = Json::Array(vec![std::mem::replace(value, Json::Null)]);
+                }
+            }
+        }
+    }
+    Ok(fields)
+}
+
+/// An argument as a field of a header.
+pub(super) fn field_of(name: &str, value: &Json) -> Result<HeaderValue, Fault> {
+    let text = value.as_str().ok_or_else(|| wrong(name, "must be a string"))?;
+    HeaderValue::from_bytes(text.as_bytes()).map_err(|_| wrong(name, "must be a text without control characters"))
 }
 
 /// A value as a query has it. Strings are taken for whatever they say; numbers and truth values only where such are meant.
@@ -109,6 +196,7 @@ fn address(route: &Route, named: &[(&str, String)], query: &[(String, String)]) 
     Uri::try_from(address).ok()
 }
 
-fn wrong(name: &str, problem: &str) -> Fault {
+/// An argument that is wrong.
+pub(super) fn wrong(name: &str, problem: &str) -> Fault {
     Fault::Shape(vec![Problem::new(name, problem)])
 }

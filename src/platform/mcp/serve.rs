@@ -4,20 +4,20 @@ use bytes::Bytes;
 use http::header::{CONTENT_ENCODING, HOST, ORIGIN};
 use http::request::Parts;
 use http::uri::Authority;
-use http::{HeaderValue, Method, Uri};
-use quintet_storage::Uuid;
+use http::{HeaderName, HeaderValue, Method, Uri};
 
-use super::arguments::{self, Asked};
+use super::argument::{Argument, Becomes};
+use super::arguments::{Asked, Outer, field_of, take, wrong};
 use super::eras::{Era, agreed};
 use super::results;
 use super::rpc::{Message, NoMessage, Request, RpcError, write_error, write_result};
 use super::server::Server;
-use super::tool::Tool;
-use crate::access::authorization;
+use super::steps::{Ended, Steps, Told, carried, whole};
+use super::tool::{EACH_MAX, Tool};
 use crate::http::body;
-use crate::json::{self, Json, JsonError, Limits};
+use crate::json::{self, Json, JsonError, Limits, to_compact};
 use crate::service::{
-    Answer, AnswerTo, Answered, Dialect, Endpoint, Endpoints, Fault, Problem, ServiceRefusal as _, Stop, Visit,
+    Answer, AnswerTo, Answered, Dialect, Endpoint, Endpoints, Fault, Recognized, ServiceRefusal as _, Stop, Visit,
 };
 
 /// The largest body, in bytes.
@@ -41,9 +41,8 @@ pub async fn serve<D: Dialect>(
     endpoints: Endpoints<D>,
     server: &'static Server<D>,
 ) -> Answered<D> {
-    let credential = authorization(visit.headers());
-    let caller = visit.foundation().recognize(D::SERVICE, credential).await;
-    let tenant_id = caller.map_err(|not| D::Refusal::from(Fault::of_admission(not)))?.tenant_id;
+    let recognized = D::recognize(&visit.context, &visit.parts).await?;
+    let tenant_id = recognized.tenant_id;
     if comes_from_elsewhere(&visit.parts) {
         return Err(D::Refusal::from(Fault::Forbidden).into());
     }
@@ -56,7 +55,7 @@ pub async fn serve<D: Dialect>(
     let body = visit.take_body();
     let body = body::read(visit.headers(), body, BODY_BYTES_MAX, D::DEMANDS.body_time).await;
     let body = body.map_err(|error| D::Refusal::from(Fault::of_body(error)))?;
-    let mut exchange = Exchange { visit, endpoints, server, tenant_id, is_change: false };
+    let mut exchange = Exchange { visit, endpoints, server, recognized, is_change: false };
     let reply = exchange.reply(body).await?;
     let answer = match reply.body {
         None => Answer::nothing(202),
@@ -70,7 +69,7 @@ struct Exchange<D: Dialect> {
     visit: Visit<D>,
     endpoints: Endpoints<D>,
     server: &'static Server<D>,
-    tenant_id: Uuid,
+    recognized: Recognized,
     is_change: bool,
 }
 
@@ -86,12 +85,6 @@ impl Reply {
     fn refusing(no: &NoMessage) -> Reply {
         Reply { status: 400, body: Some(write_error(no.id.as_ref(), &no.error)) }
     }
-}
-
-/// What a tool's call came to: the body of its route or a problem.
-struct Called {
-    body: Bytes,
-    is_error: bool,
 }
 
 impl<D: Dialect> Exchange<D> {
@@ -186,10 +179,12 @@ impl<D: Dialect> Exchange<D> {
             },
             (_, "tools/call") => match self.tool(&params) {
                 Ok(tool) => {
-                    let Called { body, is_error } = self.call(tool, arguments_of(params), is_in_batch).await?;
-                    let bytes = body.len();
-                    let write = move || write_result(&id, &results::called(&body, is_error, era));
-                    return Ok((200, self.in_turn(bytes, write).await?));
+                    let Told { body, is_error, held } = self.call(tool, arguments_of(params), is_in_batch).await?;
+                    let (bytes, server) = (body.len(), self.server);
+                    let write = move || write_result(&id, &results::called(&server.shown(body), is_error, era));
+                    let written = self.in_turn(bytes, write).await?;
+                    drop(held);
+                    return Ok((200, written));
                 }
                 Err(error) => Err(error),
             },
@@ -209,65 +204,151 @@ impl<D: Dialect> Exchange<D> {
         tool.ok_or_else(|| RpcError::parameters("there is no such tool; tools/list has all there are"))
     }
 
-    /// Calls a tool: a request of its route, as if it had come by itself.
+    /// Calls a tool: requests of its routes, as if they had come by themselves.
     async fn call(
         &mut self,
         tool: &'static Tool<D>,
         arguments: Result<Vec<(String, Json)>, Fault>,
         is_in_batch: bool,
-    ) -> Result<Called, Stop<D::Refusal>> {
-        let asked = arguments.and_then(|arguments| self.asked(tool, arguments));
-        let refusal = match asked {
-            Ok((endpoint, asked)) => {
-                self.is_change |= endpoint.route.is_change();
-                let served = endpoint.serve(self.visit.context.clone(), self.endpoints, asked.request).await;
-                match served {
-                    Ok(answer) => return Ok(self.told(tool, answer, &asked.named)),
-                    Err(Stop::Replay(answer)) => return Ok(self.told(tool, *answer, &asked.named)),
-                    Err(Stop::Refused(refusal)) => refusal,
-                }
-            }
-            // Who may not call it is told that first, and a call that says too little counts as well.
-            Err(fault) => {
-                let endpoint = tool.routes().find_map(|(choice, _)| tool.endpoint(self.endpoints, choice));
-                let endpoint = endpoint.ok_or_else(|| D::Refusal::from(Fault::Internal))?;
-                let admitted = D::admit(&self.visit.context, endpoint.route, &self.visit.parts).await;
-                admitted.err().unwrap_or_else(|| fault.into())
-            }
+    ) -> Result<Told, Stop<D::Refusal>> {
+        let read = arguments.and_then(|mut arguments| Ok((self.acting(&mut arguments)?, arguments)));
+        let (said, arguments) = match read {
+            Ok((said, arguments)) => (said, Ok(arguments)),
+            Err(fault) => (None, Err(fault)),
         };
+        let outer = self.outer(said.as_ref());
+        let steps = Steps::new(&self.visit.context, self.recognized.tenant_id, self.endpoints, outer);
+        let ended = match arguments {
+            Ok(arguments) => self.ended(tool, &steps, arguments).await,
+            Err(fault) => Err(self.refusing(tool, &steps, fault).await.into()),
+        };
+        let is_change = steps.is_change();
+        drop(steps);
+        self.is_change |= is_change;
+        match ended {
+            Ok(told) => Ok(told),
+            Err(Stop::Replay(answer)) => Ok(Told::success(whole(*answer).unwrap_or_default())),
+            Err(Stop::Refused(refusal)) => self.problem(refusal, is_in_batch),
+        }
+    }
+
+    /// As whom a call acts, if an argument says it; that is taken out.
+    fn acting(&self, arguments: &mut Vec<(String, Json)>) -> Result<Option<HeaderValue>, Fault> {
+        let Some(acts) = self.server.acts else { return Ok(None) };
+        take(arguments, acts.name).map(|said| field_of(acts.name, &said)).transpose()
+    }
+
+    /// What all requests of a call have from the one that it came with.
+    fn outer(&self, said: Option<&HeaderValue>) -> Outer<'_> {
+        let headers = self.visit.headers();
+        let mut fields: Vec<_> = carried(headers, self.server.carried.iter().copied()).collect();
+        let mut own = None;
+        if let Some(Argument { becomes: Becomes::Field(name), .. }) = self.server.acts {
+            let named: Vec<_> = match said {
+                Some(value) => vec![(HeaderName::from_static(name), value.clone())],
+                None => carried(headers, [name]).collect(),
+            };
+            own = named.first().and_then(|(_, value)| value.to_str().ok()).map(|name| name.trim().to_owned());
+            fields.extend(named);
+        }
+        Outer { parts: &self.visit.parts, own: own.or_else(|| self.recognized.name.clone()), fields }
+    }
+
+    /// How a call with these arguments ends.
+    async fn ended(&self, tool: &'static Tool<D>, steps: &Steps<'_, D>, arguments: Vec<(String, Json)>) -> Ended<D> {
+        if let Some(composed) = &tool.composed {
+            return (composed.compose)(steps, arguments).await;
+        }
+        match arguments.iter().position(|(name, value)| name == tool.each && matches!(value, Json::Array(_))) {
+            Some(place) => self.each(tool, steps, place, arguments).await,
+            None => self.one(tool, steps, arguments).await,
+        }
+    }
+
+    /// One request of one route.
+    async fn one(&self, tool: &'static Tool<D>, steps: &Steps<'_, D>, arguments: Vec<(String, Json)>) -> Ended<D> {
+        match self.asked(tool, steps, arguments) {
+            Ok((endpoint, asked)) => {
+                let answer = steps.serve(endpoint, asked.request).await?;
+                Ok(self.told(tool, answer, &asked.named))
+            }
+            Err(fault) => Err(self.refusing(tool, steps, fault).await.into()),
+        }
+    }
+
+    /// The same for each item of the argument in a place: all of their answers, each problem with its item.
+    async fn each(
+        &self,
+        tool: &'static Tool<D>,
+        steps: &Steps<'_, D>,
+        place: usize,
+        arguments: Vec<(String, Json)>,
+    ) -> Ended<D> {
+        let mut rest = arguments;
+        let (name, Json::Array(items)) = rest.remove(place) else { return self.one(tool, steps, rest).await };
+        if items.is_empty() || items.len() > EACH_MAX {
+            let fault = wrong(&name, &format!("must have 1 to {EACH_MAX} items"));
+            return Err(self.refusing(tool, steps, fault).await.into());
+        }
+        let (count, mut failed, mut told) = (items.len(), 0, Vec::new());
+        for item in items {
+            let item_text = to_compact(&item);
+            let arguments = rest.iter().cloned().chain([(name.clone(), item)]).collect();
+            told.push(match self.one(tool, steps, arguments).await {
+                Ok(one) => String::from_utf8_lossy(&one.body).into_owned(),
+                Err(Stop::Replay(answer)) => String::from_utf8_lossy(answer.body()).into_owned(),
+                // Whose key is not good any more, for him all is over.
+                Err(Stop::Refused(refusal)) if refusal.verdict().status == 401 => return Err(refusal.into()),
+                Err(Stop::Refused(refusal)) => {
+                    failed += 1;
+                    let (_, problem) = D::write(&refusal.verdict(), self.visit.request_id());
+                    let problem = String::from_utf8_lossy(&problem).into_owned();
+                    let rest = problem.strip_prefix('{').unwrap_or("}");
+                    format!("{{\"{name}\":{item_text},{rest}")
+                }
+            });
+        }
+        let body = format!(r#"{{"items":[{}],"count":{count},"failed":{failed}}}"#, told.join(","));
+        Ok(Told { is_error: failed > 0, ..Told::success(body) })
+    }
+
+    /// What somebody is told whose call says too little: who may not call it is told that first, and the call counts as well.
+    async fn refusing(&self, tool: &'static Tool<D>, steps: &Steps<'_, D>, fault: Fault) -> D::Refusal {
+        let endpoint = tool.routes().find_map(|(choice, _)| tool.endpoint(self.endpoints, choice));
+        let Some(endpoint) = endpoint else { return Fault::Internal.into() };
+        let is_of_own = !tool.form.own.is_empty() && tool.form.argument_for(tool.form.own).is_none();
+        steps.admitted(endpoint, is_of_own).await.err().unwrap_or_else(|| fault.into())
+    }
+
+    /// A refusal as it is told; whoever has no key any more is told so by the listener.
+    fn problem(&self, refusal: D::Refusal, is_in_batch: bool) -> Ended<D> {
         let verdict = refusal.verdict();
         if verdict.status == 401 && !is_in_batch {
             return Err(refusal.into());
         }
         let (_, body) = D::write(&verdict, self.visit.request_id());
-        Ok(Called { body: body.into(), is_error: true })
+        Ok(Told { is_error: true, ..Told::success(body) })
     }
 
     /// The request that a tool's arguments mean.
     fn asked(
         &self,
         tool: &'static Tool<D>,
+        steps: &Steps<'_, D>,
         mut arguments: Vec<(String, Json)>,
     ) -> Result<(&'static Endpoint<D>, Asked), Fault> {
-        let choice = match tool.chooser() {
-            None => String::new(),
-            Some(chooser) => choice_of(tool, chooser, &mut arguments)?,
-        };
-        let endpoint = tool.endpoint(self.endpoints, &choice).ok_or(Fault::Internal)?;
-        let asked = arguments::request(endpoint.route, |name| tool.leaves_out(name), arguments, &self.visit.parts)?;
-        Ok((endpoint, asked))
+        let choice = tool.chosen(&mut arguments)?;
+        let endpoint = tool.endpoint(self.endpoints, choice).ok_or(Fault::Internal)?;
+        Ok((endpoint, steps.asked(endpoint, &tool.form, arguments)?))
     }
 
     /// What a route answered.
-    fn told(&self, tool: &Tool<D>, answer: Answer, named: &[(&'static str, String)]) -> Called {
-        let body = match answer.into_whole() {
-            Some(body) if !body.is_empty() => body,
-            _ => {
-                let told = tool.acknowledge.map(|tell| tell(&self.visit.context, self.tenant_id, named));
-                told.unwrap_or_else(|| serde_json::json!({"status": "ok"})).to_string().into()
-            }
-        };
-        Called { body, is_error: false }
+    fn told(&self, tool: &Tool<D>, answer: Answer, named: &[(&'static str, String)]) -> Told {
+        let body = whole(answer).unwrap_or_else(|| {
+            let told = tool.acknowledge.map(|tell| tell(&self.visit.context, self.recognized.tenant_id, named));
+            told.unwrap_or_else(|| serde_json::json!({"status": "ok"})).to_string().into()
+        });
+        Told::success(body)
     }
 
     /// Does what takes long for so many bytes when it is the tenant's turn.
@@ -277,21 +358,9 @@ impl<D: Dialect> Exchange<D> {
         work: impl FnOnce() -> T + Send + 'static,
     ) -> Result<T, D::Refusal> {
         match D::turns(&self.visit.context).filter(|_| bytes > SMALL_BYTES) {
-            Some(turns) => Ok(turns.take(self.tenant_id, work).await?),
+            Some(turns) => Ok(turns.take(self.recognized.tenant_id, work).await?),
             None => Ok(work()),
         }
-    }
-}
-
-/// What the argument says that chooses a tool's route; it is taken out.
-fn choice_of<D: Dialect>(tool: &Tool<D>, chooser: &str, arguments: &mut Vec<(String, Json)>) -> Result<String, Fault> {
-    let place = arguments.iter().position(|(name, value)| name == chooser && *value != Json::Null);
-    let said = place.map(|place| arguments.remove(place).1);
-    let words: Vec<&str> = tool.routes().map(|(word, _)| word).collect();
-    match said {
-        None => Err(Fault::Shape(vec![Problem::new(chooser, "is required")])),
-        Some(Json::String(said)) if words.contains(&said.as_str()) => Ok(said),
-        Some(_) => Err(Fault::Shape(vec![Problem::new(chooser, format!("must be one of {}", words.join(", ")))])),
     }
 }
 
@@ -301,7 +370,7 @@ fn arguments_of(params: Json) -> Result<Vec<(String, Json)>, Fault> {
     match members.into_iter().find(|(name, _)| name == "arguments").map(|(_, arguments)| arguments) {
         None | Some(Json::Null) => Ok(Vec::new()),
         Some(Json::Object(arguments)) => Ok(arguments),
-        Some(_) => Err(Fault::Shape(vec![Problem::new("arguments", "must be an object")])),
+        Some(_) => Err(wrong("arguments", "must be an object")),
     }
 }
 

@@ -3,7 +3,11 @@
 use quintet_storage::Uuid;
 use serde_json::Value;
 
-use crate::service::{Dialect, Endpoint, Endpoints, endpoint};
+use super::argument::{Argument, Form};
+use super::arguments::{take, wrong};
+use super::steps::Compose;
+use crate::json::Json;
+use crate::service::{Dialect, Endpoint, Endpoints, Fault, endpoint};
 
 /// What is answered where a route answers with nothing: from the context, the tenant, and what the path named, by name.
 pub(super) type Acknowledge<D> = fn(&<D as Dialect>::Context, Uuid, &[(&'static str, String)]) -> Value;
@@ -15,7 +19,25 @@ enum Calls {
     One(&'static str),
     /// As an argument says, which takes one of these words.
     Choice(&'static str, &'static [(&'static str, &'static str)]),
+    /// The first without an argument, the second with it.
+    Either(&'static str, [(&'static str, &'static str); 2]),
+    /// Several of these, or one several times, as its function does it.
+    Several(&'static [&'static str]),
 }
+
+/// What a tool does that is more than one route.
+pub(super) struct Composed<D: Dialect> {
+    /// Its arguments: a JSON schema.
+    pub(super) input: &'static str,
+    pub(super) compose: Compose<D>,
+}
+
+/// The most calls of a tool that takes a list.
+pub(super) const EACH_MAX: usize = 100;
+
+/// The words by which the routes of [`Tool::either`] are told apart.
+const WITHOUT: &str = "without";
+const WITH: &str = "with";
 
 /// A tool.
 pub struct Tool<D: Dialect> {
@@ -23,9 +45,14 @@ pub struct Tool<D: Dialect> {
     pub name: &'static str,
     pub(super) about: &'static str,
     calls: Calls,
-    left_out: &'static [&'static str],
+    pub(super) form: Form,
+    pub(super) composed: Option<Composed<D>>,
+    /// The argument that may be a list, of which each is a call; empty: none.
+    pub(super) each: &'static str,
     pub(super) is_destructive: bool,
     pub(super) is_idempotent: bool,
+    /// Whether it notes something, although its routes only read.
+    pub(super) is_noting: bool,
     pub(super) acknowledge: Option<Acknowledge<D>>,
 }
 
@@ -47,14 +74,73 @@ impl<D: Dialect> Tool<D> {
         Tool::of(name, Calls::Choice(argument, routes), about)
     }
 
-    const fn of(name: &'static str, calls: Calls, about: &'static str) -> Tool<D> {
-        Tool { name, about, calls, left_out: &[], is_destructive: false, is_idempotent: false, acknowledge: None }
+    /// A tool that calls the second of two routes where it is given an argument, which that one takes, and else the first.
+    #[must_use]
+    pub const fn either(
+        name: &'static str,
+        argument: &'static str,
+        routes: [&'static str; 2],
+        about: &'static str,
+    ) -> Tool<D> {
+        let [without, with] = routes;
+        Tool::of(name, Calls::Either(argument, [(WITHOUT, without), (WITH, with)]), about)
     }
 
-    /// The same without parameters of its route that make no sense here, such as those that ask for a stream.
+    /// A tool that is more than one route: the routes that it calls, of which the first says who may, its arguments as a JSON
+    /// schema, and what it does.
     #[must_use]
-    pub const fn without(mut self, parameters: &'static [&'static str]) -> Tool<D> {
-        self.left_out = parameters;
+    pub const fn composed(
+        name: &'static str,
+        routes: &'static [&'static str],
+        input: &'static str,
+        compose: Compose<D>,
+        about: &'static str,
+    ) -> Tool<D> {
+        let mut tool = Tool::of(name, Calls::Several(routes), about);
+        tool.composed = Some(Composed { input, compose });
+        tool
+    }
+
+    const fn of(name: &'static str, calls: Calls, about: &'static str) -> Tool<D> {
+        Tool {
+            name,
+            about,
+            calls,
+            form: Form::PLAIN,
+            composed: None,
+            each: "",
+            is_destructive: false,
+            is_idempotent: false,
+            is_noting: false,
+            acknowledge: None,
+        }
+    }
+
+    /// The same without what of its route makes no sense here, such as a parameter that asks for a stream.
+    #[must_use]
+    pub const fn without(mut self, left_out: &'static [&'static str]) -> Tool<D> {
+        self.form.left_out = left_out;
+        self
+    }
+
+    /// The same with arguments of its own.
+    #[must_use]
+    pub const fn with(mut self, arguments: &'static [Argument]) -> Tool<D> {
+        self.form.arguments = arguments;
+        self
+    }
+
+    /// The same for whoever asks: this segment of its path is that one's name unless an argument says another.
+    #[must_use]
+    pub const fn own(mut self, segment: &'static str) -> Tool<D> {
+        self.form.own = segment;
+        self
+    }
+
+    /// The same, whose argument of this name may be a list: then its route is called for each.
+    #[must_use]
+    pub const fn for_each(mut self, argument: &'static str) -> Tool<D> {
+        self.each = argument;
         self
     }
 
@@ -72,6 +158,13 @@ impl<D: Dialect> Tool<D> {
         self
     }
 
+    /// The same, which notes something although its routes only read.
+    #[must_use]
+    pub const fn noting(mut self) -> Tool<D> {
+        self.is_noting = true;
+        self
+    }
+
     /// The same with an answer where its routes have none.
     #[must_use]
     pub const fn acknowledged(mut self, acknowledge: Acknowledge<D>) -> Tool<D> {
@@ -81,24 +174,41 @@ impl<D: Dialect> Tool<D> {
 
     /// The routes that it calls, by what its argument says; empty where there is none to choose.
     pub fn routes(&self) -> impl Iterator<Item = (&'static str, &'static str)> {
-        let (one, several) = match self.calls {
-            Calls::One(route) => (Some(("", route)), &[][..]),
-            Calls::Choice(_, routes) => (None, routes),
+        let (few, chosen, several) = match self.calls {
+            Calls::One(route) => ([Some(("", route)), None], &[][..], &[][..]),
+            Calls::Choice(_, routes) => ([None, None], routes, &[][..]),
+            Calls::Either(_, [without, with]) => ([Some(without), Some(with)], &[][..], &[][..]),
+            Calls::Several(routes) => ([None, None], &[][..], routes),
         };
-        one.into_iter().chain(several.iter().copied())
+        few.into_iter().flatten().chain(chosen.iter().copied()).chain(several.iter().map(|route| ("", *route)))
     }
 
-    /// The argument that chooses the route.
+    /// The argument that chooses the route by its word.
     pub(super) fn chooser(&self) -> Option<&'static str> {
         match self.calls {
-            Calls::One(_) => None,
             Calls::Choice(argument, _) => Some(argument),
+            Calls::One(_) | Calls::Either(..) | Calls::Several(_) => None,
         }
     }
 
-    /// Whether it takes no part in a route's parameter of this name.
-    pub(super) fn leaves_out(&self, parameter: &str) -> bool {
-        self.left_out.contains(&parameter)
+    /// Which route arguments choose. A word that does so is taken out of them, as is one that says nothing.
+    pub(super) fn chosen(&self, arguments: &mut Vec<(String, Json)>) -> Result<&'static str, Fault> {
+        match self.calls {
+            Calls::One(_) | Calls::Several(_) => Ok(""),
+            Calls::Either(argument, [(without, _), (with, _)]) => {
+                if arguments.iter().any(|(name, value)| name == argument && *value != Json::Null) {
+                    return Ok(with);
+                }
+                arguments.retain(|(_, value)| *value != Json::Null);
+                Ok(without)
+            }
+            Calls::Choice(chooser, routes) => {
+                let words = || routes.iter().map(|(word, _)| *word).collect::<Vec<_>>().join(", ");
+                let said = take(arguments, chooser).ok_or_else(|| wrong(chooser, "is required"))?;
+                let known = routes.iter().map(|(word, _)| *word).find(|word| said.as_str() == Some(word));
+                known.ok_or_else(|| wrong(chooser, &format!("must be one of {}", words())))
+            }
+        }
     }
 
     /// The endpoint that answers, by what its argument says; `None`: it is not served.

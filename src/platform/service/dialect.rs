@@ -15,7 +15,7 @@ use super::route::Route;
 use super::turns::Turns;
 use super::verdict::{Code, Verdict};
 use crate::Foundation;
-use crate::access::{Basis, Service};
+use crate::access::{Basis, Service, authorization};
 use crate::json;
 
 /// A service's refusals: one type, and one match from it to a [`Verdict`].
@@ -78,6 +78,15 @@ pub type Answered<D> = Result<Answer, Stop<<D as Dialect>::Refusal>>;
 /// What a transaction asks before it does anything.
 pub type Recheck<R> = Box<dyn FnOnce(&WriteTx<'_>) -> Result<(), Abort<R>> + Send>;
 
+/// Whose key a request shows, where nothing is asked of what it may.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Recognized {
+    /// The key's tenant.
+    pub tenant_id: Uuid,
+    /// The name of whoever acts with it where the request names nobody, if the key says that.
+    pub name: Option<String>,
+}
+
 /// What is a service's own about the way that all requests go.
 pub trait Dialect: Sized + Send + Sync + 'static {
     /// What its handlers work with.
@@ -111,6 +120,18 @@ pub trait Dialect: Sized + Send + Sync + 'static {
         route: &'static Route,
         parts: &Parts,
     ) -> impl Future<Output = Result<Self::Caller, Self::Refusal>> + Send;
+
+    /// Whose key a request shows that is answered by having other routes serve: those let it in and count it.
+    fn recognize(
+        context: &Self::Context,
+        parts: &Parts,
+    ) -> impl Future<Output = Result<Recognized, Self::Refusal>> + Send {
+        async move {
+            let caller = Self::foundation(context).recognize(Self::SERVICE, authorization(&parts.headers)).await;
+            let caller = caller.map_err(|not| Self::Refusal::from(Fault::of_admission(not)))?;
+            Ok(Recognized { tenant_id: caller.tenant_id, name: None })
+        }
+    }
 
     /// What a caller was let in by, which is asked again in the transaction of a change, and before an answer is repeated;
     /// `None`: that is the service's own, and so is asking for it ([`Dialect::recheck`]).

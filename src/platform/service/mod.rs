@@ -37,7 +37,7 @@ pub use crate::idempotency::Entered;
 pub use answer::{Answer, AnswerTo, JSON, Stop};
 pub use call::{Call, FromSegment, Visit, failed, refusal_of};
 pub use change::{Change, once, refused};
-pub use dialect::{Answered, Demands, Dialect, Interface, Recheck, ServiceRefusal};
+pub use dialect::{Answered, Demands, Dialect, Interface, Recheck, Recognized, ServiceRefusal};
 pub use endpoint::{Endpoint, Endpoints, Handler, endpoint, routes};
 pub use fault::{Fault, Problem};
 pub use health::{Ailment, ailment};

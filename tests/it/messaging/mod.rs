@@ -8,6 +8,7 @@ mod crash;
 mod hooks;
 mod keys;
 mod mail;
+mod mcp;
 mod refusals;
 mod wire;
 mod workspaces;

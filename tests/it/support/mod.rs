@@ -4,6 +4,7 @@ pub mod appliance;
 pub mod contract;
 pub mod late;
 pub mod load;
+pub mod mcp;
 pub mod messaging;
 pub mod receiver;
 pub mod verifiers;

@@ -10,7 +10,7 @@ use quintet_storage::{Timestamp, WriteTx};
 use super::super::model::{Draft, DraftId, RECIPIENTS_BYTES_MAX, WRITTEN_BYTES_MAX};
 use super::super::rows::{self, check_room, find, put, put_new, remove};
 use super::path::{DRAFT, DRAFT_BODY_BYTES_MAX, draft_key, held_by};
-use crate::dialect::{ACTING, Answered, Call};
+use crate::dialect::{ACTING, Answered, Call, SEALING};
 use crate::form::{members, optional};
 use crate::identity::Workspace;
 use crate::refusal::Refusal;
@@ -24,7 +24,7 @@ const CURSOR: Parameter = Parameter::new("cursor", Shape::Ulid, "The next_cursor
 
 pub(super) const CREATE: Route = Route::post("create_draft", "/v1/drafts")
     .permission("send")
-    .marks(&[ACTING])
+    .marks(&[ACTING, SEALING])
     .summary("Keep a message until it is sent; its recipients are looked up then")
     .body(Content::Json("DraftWrite"))
     .successes(&[success(201, "Draft")])
@@ -46,7 +46,7 @@ pub(super) const GET: Route = Route::get("get_draft", "/v1/drafts/{draft_id}")
     .successes(&[success(200, "Draft")]);
 pub(super) const CHANGE: Route = Route::patch("change_draft", "/v1/drafts/{draft_id}")
     .permission("send")
-    .marks(&[ACTING])
+    .marks(&[ACTING, SEALING])
     .summary("Change a draft: what is given, and nothing else")
     .segments(&[DRAFT])
     .body(Content::Json("DraftWrite"))

@@ -5,7 +5,7 @@ use quintet_storage::{Abort, WriteTx};
 
 use super::super::rows::{find, remove, text};
 use super::path::{DRAFT, DRAFT_BODY_BYTES_MAX, draft_key, held_by};
-use crate::dialect::{ACTING, Answered, Call};
+use crate::dialect::{ACTING, Answered, Call, SEALING};
 use crate::form::{members, optional};
 use crate::identity::Priority;
 use crate::mail::recipients::Typed;
@@ -15,7 +15,7 @@ use crate::sending::{Asked, Course, Spoken, Taken, Wants, author, deliver, take}
 
 pub(super) const SEND: Route = Route::post("send_draft", "/v1/drafts/{draft_id}/send")
     .permission("send")
-    .marks(&[ACTING])
+    .marks(&[ACTING, SEALING])
     .summary("Send a draft, which is gone then; a text that is given takes the place of its own")
     .segments(&[DRAFT])
     .body(Content::OptionalJson("DraftSend"))

@@ -14,7 +14,7 @@ use super::body::take;
 use super::form::{read_message, read_reply};
 use super::wire::{write_ephemeral, write_sent};
 use crate::context::Context;
-use crate::dialect::{ACTING, Answered, BODY_BYTES_MAX, Call, Messaging, WRITER_TIME};
+use crate::dialect::{ACTING, Answered, BODY_BYTES_MAX, Call, Messaging, SEALING, WRITER_TIME};
 use crate::form::MESSAGE;
 use crate::identity::Basis;
 use crate::mail::recipients::count_blocked;
@@ -40,7 +40,7 @@ const CODES: &[&str] = &[
 
 pub(super) const SEND: Route = Route::post("send_message", "/v1/messages")
     .permission("send")
-    .marks(&[ACTING])
+    .marks(&[ACTING, SEALING])
     .summary("Send a message to agents, rooms, tags and addresses")
     .body(Content::Json("MessageSend"))
     .successes(&[success(202, "Sent")])
@@ -49,7 +49,7 @@ pub(super) const SEND: Route = Route::post("send_message", "/v1/messages")
     .codes(CODES);
 pub(super) const REPLY: Route = Route::post("reply_to_message", "/v1/messages/{message_id}/reply")
     .permission("send")
-    .marks(&[ACTING])
+    .marks(&[ACTING, SEALING])
     .summary("Answer a message: its sender, or all who got it")
     .segments(&[MESSAGE])
     .body(Content::Json("MessageReply"))

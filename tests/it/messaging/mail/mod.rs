@@ -1,6 +1,7 @@
 //! Mail with the outside, as others' programs meet it: swaks and Python's smtplib send, aiosmtpd is the relay, dkimpy signs,
 //! dnslib is the name server (`tests/mails/fetch.sh`).
 
+mod approvers;
 mod crash;
 mod incoming;
 mod outgoing;
