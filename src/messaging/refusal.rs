@@ -131,9 +131,9 @@ pub const CODES: &[Code] = codes! {
     404 "not_found" "Not found, or not for this agent"
     405 "method_not_allowed" "The path does not take this method; the header Allow names those it takes"
     408 "request_timeout" "The body did not arrive in time"
-    409 "inbound_exists" "The agent has an inbound endpoint; rotate its secret, or delete it"
     409 "already_decided" "The approval has its verdict, or its time is over; nothing was changed"
     409 "approvals_not_configured" "Nobody approves this kind; the operator sets kinds"
+    409 "inbound_exists" "The agent has an inbound endpoint; rotate its secret, or delete it"
     409 "limit_reached" "There are as many of these as there may be"
     409 "memory_full" "The agent's memory is full; remove entries first"
     409 "name_taken" "Another agent has this name"
@@ -219,9 +219,7 @@ impl ServiceRefusal for Refusal {
             Refusal::TooLarge(field, max) => {
                 Verdict::new(413, "payload_too_large").problem(*field, format!("{field} can have {max} bytes at most"))
             }
-            Refusal::EventTooLarge(max) => Verdict::new(413, "payload_too_large").detail(format!(
-                "what is sent with fire_and_forget can have {max} bytes at most as it is told to streams"
-            )),
+            Refusal::EventTooLarge(max) => event_too_large(*max),
             Refusal::Invalid(problems) => invalid(problems),
             Refusal::UnknownRecipient(all) => bad(422, "unknown_recipient", all, "recipient"),
             Refusal::UnmatchedCapability(all) => bad(422, "unmatched_capability", all, "recipient"),
@@ -240,6 +238,11 @@ impl ServiceRefusal for Refusal {
             Refusal::RateLimited(seconds) => Verdict::new(429, "rate_limited").retry_after(*seconds),
         }
     }
+}
+
+fn event_too_large(max: u64) -> Verdict {
+    Verdict::new(413, "payload_too_large")
+        .detail(format!("what is sent with fire_and_forget can have {max} bytes at most as it is told to streams"))
 }
 
 fn texts(all: &[String]) -> Vec<Json> {

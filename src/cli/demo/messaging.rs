@@ -1,6 +1,8 @@
-//! The demo's workspace: two agents that have written to each other, and a message that is held for one of them.
+//! The demo's workspace: two agents that have written to each other, a message that is held for one of them, what one of them
+//! asks a person for, and an address at which machines reach it.
 
 use std::net::SocketAddr;
+use std::path::Path;
 
 use data_encoding::HEXLOWER;
 use quintet_messaging::operator::{KeyWish, WorkspaceWish};
@@ -34,8 +36,16 @@ pub struct MessagingContent {
     /// The agents' own keys.
     builder_key: String,
     reviewer_key: String,
-    /// Whether everything was posted.
+    /// Whether everything was posted that the agents say to each other.
     is_complete: bool,
+    /// What a person is asked for; empty: nothing yet.
+    #[serde(default)]
+    approval_id: String,
+    /// Where machines reach an agent, and what they sign with; empty: nowhere yet.
+    #[serde(default)]
+    inbound_url: String,
+    #[serde(default)]
+    inbound_secret: String,
 }
 
 impl MessagingContent {
@@ -75,7 +85,7 @@ impl MessagingContent {
     /// Has the agents register and write to each other, unless they have. Whether anything changed.
     pub async fn make(&mut self, address: SocketAddr) -> Result<bool, CliError> {
         if self.is_complete {
-            return Ok(false);
+            return self.open_to_others(address).await;
         }
         let (admin_key, prefix) = (self.admin_key.clone(), self.key_prefix.clone());
         let as_admin = Service { name: "messaging", address, key: &admin_key, tenant_id: "", key_prefix: &prefix };
@@ -102,7 +112,50 @@ impl MessagingContent {
         });
         builder.create("/v1/messages", "held", &held).await?;
         self.is_complete = true;
+        self.open_to_others(address).await?;
         Ok(true)
+    }
+
+    /// Has an agent ask a person for something, and machines reach it, unless they do. Whether anything changed.
+    async fn open_to_others(&mut self, address: SocketAddr) -> Result<bool, CliError> {
+        if !self.inbound_url.is_empty() {
+            return Ok(false);
+        }
+        let (key, prefix) = (self.builder_key.clone(), self.key_prefix.clone());
+        let builder = Service { name: "messaging", address, key: &key, tenant_id: "", key_prefix: &prefix };
+        let text = |found: &Value, name: &str| found.get(name).and_then(Value::as_str).unwrap_or_default().to_owned();
+        let asked = json!({
+            "title": "Deploy version 7", "summary": "All tests are green, and the reviewer has nothing against it.",
+            "proposed_action": {"run": "deploy", "version": 7, "to": "production"}, "expires_in_minutes": 10_080,
+        });
+        self.approval_id = text(&builder.create("/v1/approvals", "approval", &asked).await?, "id");
+        let path = format!("/v1/agents/{BUILDER}/inbound");
+        let opened = builder.create(&path, "inbound", &json!({"label": "ci"})).await?;
+        self.inbound_secret = text(&opened, "secret");
+        self.inbound_url = text(&opened, "url");
+        Ok(true)
+    }
+
+    /// Lines to paste into a shell: decide what an agent asks for, at the command line or on a page; call an agent as a
+    /// machine does that signs itself.
+    pub fn lines_of_others(&self, program: &str, data_dir: &Path) -> Vec<Line> {
+        if self.inbound_url.is_empty() {
+            return Vec::new();
+        }
+        let (approval_id, data_dir) = (&self.approval_id, data_dir.display());
+        let decide = format!("{program} messaging approval decide {approval_id} --verdict approved --data {data_dir}");
+        let page = format!("{program} messaging approval link {approval_id} --data {data_dir}");
+        let call = format!(
+            "T=$(date +%s); B='{{\"build\":\"green\"}}'; S=$(printf %s \"$T.$B\" | openssl dgst -sha256 -hmac '{}' | sed \
+             's/.* //'); curl -s {} -H \"X-Svc-Timestamp: $T\" -H \"X-Svc-Event-Id: call-$T\" -H 'X-Svc-Event: build.done' \
+             -H \"X-Svc-Signature: sha256=$S\" -d \"$B\"",
+            self.inbound_secret, self.inbound_url,
+        );
+        vec![
+            Line::new("decide what an agent asks a person for", decide),
+            Line::new("or print a page for whoever is to decide it", page),
+            Line::new("call an agent as a build server does, signed", call),
+        ]
     }
 
     /// Lines to paste into a shell: sign the client in, send, be woken, take what was held.
