@@ -272,6 +272,7 @@ fn messaging_settings(config: &Config, egress: Egress, mail: quintet_messaging::
         rate_burst: config.messaging_rate_burst,
         egress,
         mail,
+        is_signup_open: config.messaging_signup_open,
     }
 }
 

@@ -224,6 +224,8 @@ pub struct Config {
     pub messaging_smtp_relay_tls: String,
     /// Who signs in there; empty: nobody, or who is named before the `@`.
     pub messaging_smtp_relay_user: String,
+    /// Whether everybody may sign up for messaging who has an address of mail.
+    pub messaging_signup_open: bool,
     /// Under which address messaging is reached; empty: its listener's.
     pub messaging_public_url: String,
     /// Requests a second that messaging takes with one key; 0: no limit.
@@ -592,6 +594,7 @@ impl Collected {
             messaging_smtp_resolver: self.text("messaging.smtp_resolver").and_then(|text| text.parse().ok()),
             messaging_smtp_relay_tls: self.text("messaging.smtp_relay_tls").unwrap_or_default(),
             messaging_smtp_relay_user: self.text("messaging.smtp_relay_user").unwrap_or_default(),
+            messaging_signup_open: self.text("messaging.signup").as_deref() == Some("open"),
             messaging_public_url: self.text("messaging.public_url").unwrap_or_default(),
             messaging_rate_per_second: small("messaging.rate_per_second"),
             messaging_rate_burst: small("messaging.rate_burst"),

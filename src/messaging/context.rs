@@ -33,6 +33,8 @@ const STRANGERS: usize = 2;
 /// Mails from outside that are large and taken in at a time, of 25 MiB each and what is read out of them; half of them may be
 /// of one source.
 const LARGE_MAILS: usize = 4;
+/// Sign-ups whose mail is handed to the relay at a time.
+const SIGN_UPS: usize = 4;
 /// Keys whose rates are held.
 const RATED_KEYS_MAX: usize = 10_000;
 
@@ -51,6 +53,8 @@ pub struct Settings {
     pub egress: Egress,
     /// Mail from and to the outside.
     pub mail: Mail,
+    /// Whether everybody may sign up who has an address of mail.
+    pub is_signup_open: bool,
 }
 
 /// What the operator says of mail from and to the outside.
@@ -145,6 +149,8 @@ pub struct Parts {
     pub(crate) rejections: Rejections,
     /// For mail from outside that is large: it is held from its first bytes to its end.
     pub(crate) large_mails: Turns,
+    /// For sign-ups whose mail is being sent.
+    pub(crate) sign_ups: Turns,
     /// What came of mail.
     pub(crate) mail_figures: MailFigures,
     /// How many mails are handed to the relay now.
@@ -201,6 +207,7 @@ impl Context {
             strangers: Turns::new(STRANGERS),
             rejections: Rejections::default(),
             large_mails: Turns::of(LARGE_MAILS, LARGE_MAILS / 2),
+            sign_ups: Turns::new(SIGN_UPS),
             mail_figures: MailFigures::default(),
             mail_under_way: watch::Sender::new(0),
             rates: Buckets::new(RATED_KEYS_MAX),

@@ -12,12 +12,12 @@
 //!
 //! Reading order: `model`, `limits`, `refusal`, `words` (words and pure rules) · `due` (what falls due by the clock) ·
 //! `identity` (who is who, and how a request is let in) · `telling` (what webhooks are told) · `rejections` · `attendance`, `wakes` (who is there, and who waits) · `context`,
-//! `dialect`, `form`, `wire` (what all folders share) · `workspaces`, `keys`, `invites` (what the operator and his keys
+//! `dialect`, `form`, `wire` (what all folders share) · `pages` (what people see without an account) · `workspaces`, `keys`, `invites` (what the operator and his keys
 //! make) · `usage` · `rooms`, `blocks`, `pubkeys`, `acks` · `tagged` (whom tags mean) · `outbox` (mail that leaves) · `mail` (messages, deliveries, threads) · `agents` (who
 //! registers, is found, retires) · `presence` (availability, health, streams) · `shown` (how messages are shown),
 //! `inbox`, `threads`, `memory`, `claims` · `reminders` · `sending` (what is sent, and
 //! to whom), `drafts` · `webhooks` (making them, and how they are called), `inbound` (calls that become messages) · `relay`
-//! (mail is handed on), `intake`, `smtp` (mail from outside) · `approvals` (what a person decides), `guard` (what tools an
+//! (mail is handed on), `signup` (tenants that make themselves), `intake`, `smtp` (mail from outside) · `approvals` (what a person decides), `guard` (what tools an
 //! agent may use) · `sweep` (what is due is done), `verify` · `mcp` (routes as tools) · `http` (all that is served) ·
 //! `operator`, `approval_operator`, `guard_operator` (what the command line asks for). Each imports only what stands before
 //! it.
@@ -50,6 +50,7 @@ mod memory;
 mod model;
 pub mod operator;
 mod outbox;
+mod pages;
 mod presence;
 mod pubkeys;
 mod refusal;
@@ -59,6 +60,7 @@ mod reminders;
 mod rooms;
 mod sending;
 mod shown;
+mod signup;
 mod skills;
 mod smtp;
 mod sweep;
@@ -117,6 +119,7 @@ const FOLDERS: &[&[TableSpec]] = &[
     inbound::TABLES,
     approvals::TABLES,
     guard::TABLES,
+    signup::TABLES,
 ];
 
 const TABLE_COUNT: usize = count(FOLDERS);

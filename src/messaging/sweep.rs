@@ -13,7 +13,7 @@ use crate::identity::{Status, workspaces};
 use crate::mail::deliver::release_due;
 use crate::mail::resume::resume_due;
 use crate::model::WorkspaceNo;
-use crate::{acks, approvals, invites, keys, reminders, rooms, sending, usage};
+use crate::{acks, approvals, invites, keys, reminders, rooms, sending, signup, usage};
 
 /// So much is done in one transaction.
 const SLICE: usize = 64;
@@ -105,6 +105,7 @@ fn fall_due(tx: &mut WriteTx<'_>, now: Timestamp, due: Due, context: &Context) -
         Due::KeyUrl(place) => keys::expire_address(tx, now, place),
         Due::Remind(reminder) => reminders::fall_due(tx, now, context, reminder),
         Due::Nag(owed) => sending::nag(tx, now, owed),
+        Due::SignUp(place) => signup::expire(tx, place),
         Due::Approval(approval) => approvals::fall_due(tx, now, approval),
         Due::Parked(workspace) => put_back(tx, now, workspace),
         Due::Rooms(agent) => rooms::go_on(tx, now, agent),

@@ -70,6 +70,7 @@ impl Bench {
             rate_burst: 0,
             egress: Egress::new(|_| true),
             mail,
+            is_signup_open: false,
         };
         let context = Context::new(Foundation::new(store.clone(), clock.clone(), Authority::Embedded), settings);
         for work in crate::due_work(&context) {

@@ -11,7 +11,7 @@ use crate::mail::threads;
 use crate::usage::{self, Sent};
 use crate::{
     acks, approvals, blocks, claims, drafts, guard, identity, inbound, invites, keys, mail, memory, outbox, pubkeys,
-    reminders, rooms, telling,
+    reminders, rooms, signup, telling,
 };
 
 /// Everything that does; the first hundred findings or so.
@@ -34,6 +34,7 @@ pub(crate) fn verify(read: &Snapshot) -> Result<Vec<String>, Failure> {
     reminders::verify(read, &mut findings)?;
     approvals::verify(read, &mut findings)?;
     guard::verify(read, &mut findings)?;
+    signup::verify(read, &mut findings)?;
     telling::verify(read, &mut findings)?;
     inbound::verify(read, &calls, &mut findings)?;
     let mut watched = BTreeSet::new();
@@ -76,6 +77,6 @@ fn is_right(read: &impl Read, at: Timestamp, due: Due) -> Result<bool, Failure> 
             acks::find(read, (workspace, debtor), message)?.is_some_and(|owed| owed.looked_at == at)
         }
         Due::Approval(key) => approvals::falls_due_at(read, key)? == Some(at),
-        Due::Invite(_) | Due::KeyUrl(_) | Due::Parked(_) | Due::Rooms(_) => true,
+        Due::Invite(_) | Due::KeyUrl(_) | Due::SignUp(_) | Due::Parked(_) | Due::Rooms(_) => true,
     })
 }

@@ -137,8 +137,8 @@ impl MessagingContent {
     }
 
     /// Lines to paste into a shell: decide what an agent asks for, at the command line or on a page; call an agent as a
-    /// machine does that signs itself.
-    pub fn lines_of_others(&self, program: &str, data_dir: &Path) -> Vec<Line> {
+    /// machine does that signs itself; give a model tools.
+    pub fn lines_of_others(&self, address: SocketAddr, program: &str, data_dir: &Path) -> Vec<Line> {
         if self.inbound_url.is_empty() {
             return Vec::new();
         }
@@ -151,10 +151,15 @@ impl MessagingContent {
              -H \"X-Svc-Signature: sha256=$S\" -d \"$B\"",
             self.inbound_secret, self.inbound_url,
         );
+        let tools = format!(
+            "claude mcp add --transport http agentbus http://{address}/mcp --header 'Authorization: Bearer {}'",
+            self.builder_key
+        );
         vec![
             Line::new("decide what an agent asks a person for", decide),
             Line::new("or print a page for whoever is to decide it", page),
             Line::new("call an agent as a build server does, signed", call),
+            Line::new("give a model the tools of messaging (Claude Code)", tools),
         ]
     }
 

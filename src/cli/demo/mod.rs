@@ -405,7 +405,7 @@ fn trials(running: &Running, state: &State, diagram: Option<&str>) -> Vec<Trial>
             }
             ("messaging", _) => {
                 let mut lines = state.messaging.curl_lines(address);
-                lines.extend(state.messaging.lines_of_others(&program(), running.app().store.directory()));
+                lines.extend(state.messaging.lines_of_others(address, &program(), running.app().store.directory()));
                 lines.push(state.messaging.client_line(address));
                 lines
             }

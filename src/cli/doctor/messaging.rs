@@ -1,5 +1,5 @@
-//! Messaging: whether its workspaces can be reached, whether mail can leave and come, and what of its configuration does
-//! nothing yet.
+//! Messaging: whether its workspaces can be reached, whether mail can leave and come, and whether people can sign up where they
+//! are to.
 
 use std::time::Duration;
 
@@ -8,12 +8,8 @@ use quintet_platform::egress::{exchanges, resolver, texts};
 
 use super::subject::{Finding, Subject};
 use crate::config::Config;
-use crate::config::Origin;
 use crate::measures::counted;
 use crate::outside;
-
-/// Keys that are read and checked, and do nothing yet.
-const STILL_TO_COME: [&str; 1] = ["messaging.signup"];
 
 /// How long the relay, or a name server, may take; the check itself has a little more.
 const PATIENCE: Duration = Duration::from_secs(4);
@@ -112,9 +108,9 @@ fn unknown(what: &str, domain: &str, why: &str) -> Finding {
     Finding::warning(MAIL, format!("The {what} record of {domain} cannot be asked for: {why}."), cure)
 }
 
-/// Whether workspaces are served, and what does nothing yet.
+/// Whether workspaces are served, and people can sign up.
 pub fn check_messaging(subject: &Subject) -> Vec<Finding> {
-    let mut findings: Vec<Finding> = subject.config.iter().flat_map(idle).collect();
+    let mut findings: Vec<Finding> = subject.config.iter().flat_map(signing_up).collect();
     if let Some(status) = subject.status() {
         let is_served = status.services.iter().any(|service| service.name == "messaging");
         findings.extend(standing(&status.messaging, is_served));
@@ -122,16 +118,14 @@ pub fn check_messaging(subject: &Subject) -> Vec<Finding> {
     findings
 }
 
-/// Keys that somebody has set for nothing.
-fn idle(config: &Config) -> Option<Finding> {
-    let is_set =
-        |key: &str| config.effective.iter().any(|entry| entry.dotted() == key && entry.origin != Origin::Default);
-    let set: Vec<&str> = STILL_TO_COME.into_iter().filter(|key| is_set(key)).collect();
-    (!set.is_empty()).then(|| {
+/// Signing up needs a relay: an address is confirmed by a link that is sent there.
+fn signing_up(config: &Config) -> Option<Finding> {
+    let has_mail = !config.messaging_domain.is_empty() && !config.smtp_relay().expose().is_empty();
+    (config.messaging_signup_open && !has_mail).then(|| {
         Finding::warning(
             "messaging",
-            format!("Signing up is still to come: {} does nothing.", set.join(", ")),
-            "Leave it, or take it out of the configuration.",
+            "Nobody can sign up: messaging.signup is open, and no mail leaves.",
+            "Set messaging.domain and messaging.smtp_relay, or `signup = \"off\"`; then restart.",
         )
     })
 }
@@ -170,13 +164,16 @@ mod tests {
     }
 
     #[test]
-    fn what_does_nothing_yet_is_told_when_somebody_sets_it() {
-        let config = |name: &str, value: &str| {
-            let environment = vec![(format!("QUINTET_MESSAGING__{name}"), value.to_owned())];
+    fn signing_up_without_mail_is_told() {
+        let config = |all: &[(&str, &str)]| {
+            let name = |name: &str| format!("QUINTET_MESSAGING__{name}");
+            let environment = all.iter().map(|(key, value)| (name(key), (*value).to_owned())).collect();
             Config::load(&Sources { environment, ..Sources::default() }).unwrap()
         };
-        assert_eq!(idle(&config("DOMAIN", "agents.example.com")), None);
-        let found = idle(&config("SIGNUP", "open")).unwrap();
-        assert!(told(&found).contains("messaging.signup does nothing"), "{}", told(&found));
+        let mail = [("SIGNUP", "open"), ("DOMAIN", "agents.example.com"), ("SMTP_RELAY", "127.0.0.1:25")];
+        assert_eq!(signing_up(&config(&mail[1..])), None);
+        assert_eq!(signing_up(&config(&mail)), None);
+        let found = signing_up(&config(&mail[..2])).unwrap();
+        assert!(told(&found).contains("Nobody can sign up"), "{}", told(&found));
     }
 }

@@ -212,6 +212,28 @@ async fn who_retires_or_comes_back_is_in_his_rooms_or_not_at_once() {
     assert_sound(&bench);
 }
 
+/// A room that went while who knows it was retired is there as soon as that one is back, before there is a row of it again.
+#[tokio::test]
+async fn a_room_that_went_meanwhile_is_there_at_once() {
+    let bench = Bench::new();
+    let (ann, ben) = (in_rooms(&bench, "ann", 220), bench.agent("ben"));
+    bench.run(move |tx, now| Ok(retire(tx, now, ann)?)).unwrap();
+    bench.advance(1).await;
+    for verb in ["join", "leave"] {
+        let (status, _) = bench.call_as("ben", "POST", &format!("/v1/rooms/z/{verb}"), serde_json::Value::Null).await;
+        assert_eq!(status, 200);
+    }
+    assert!(rooms::find(&bench.context.store.read(), ben.0, "z").unwrap().is_none(), "it has gone");
+    assert_eq!(bench.agent("ann"), ann);
+    assert_sound(&bench);
+    let body = serde_json::json!({"to": ["room:z"], "text": "x"});
+    let (status, sent) = bench.call_as("ben", "POST", "/v1/messages", body).await;
+    assert_eq!((status, &sent["delivery_count"]), (202, &serde_json::json!(1)), "{sent}");
+    bench.advance(1).await;
+    assert_eq!(in_z(&bench), [ann.1]);
+    assert_sound(&bench);
+}
+
 /// No more than the first rooms are looked at by whoever retires: one that cannot be read is not in his way.
 #[tokio::test]
 async fn who_retires_need_not_wait_for_all_of_his_rooms() {

@@ -224,3 +224,36 @@ async fn verdicts_that_were_not_listed_are_listed_once() {
     bench.run(other).unwrap();
     assert!(found().contains("has no verdict of cid that it lists"), "{}", found());
 }
+
+/// What a recipient has found stays until it finds something else: attempts that came to nothing take its place never.
+#[tokio::test]
+async fn a_refutation_is_not_lost_among_attempts_that_came_to_nothing() {
+    let bench = bench_of_three();
+    let path = claim(&bench, Some(CLAIM), None);
+    let judge = async |result: &str| {
+        let given = bench.call_as("ben", "POST", &format!("{path}/verdict"), json!({"result": result})).await;
+        assert_eq!(given.0, 201, "{given:?}");
+    };
+    let seen = async || {
+        let (_, view) = bench.call_as("ann", "GET", &path, NONE).await;
+        let results = view["verdicts"].as_array().unwrap().iter().map(|one| one["result"].as_str().unwrap().to_owned());
+        (results.collect::<Vec<_>>().join(" "), view["verified"] == json!(true))
+    };
+    for result in ["refuted", "error", "error", "error", "verified"] {
+        judge(result).await;
+    }
+    assert_eq!(seen().await, ("refuted error error verified".to_owned(), false));
+    for result in ["error", "error", "error", "error"] {
+        judge(result).await;
+    }
+    assert_eq!(seen().await, ("refuted verified error error".to_owned(), false));
+    for result in ["verified", "verified", "verified"] {
+        judge(result).await;
+    }
+    assert_eq!(
+        seen().await,
+        ("verified verified verified verified".to_owned(), true),
+        "it has found otherwise since, again and again"
+    );
+    assert_eq!(crate::verify(&bench.context.store.read()).unwrap(), [""; 0]);
+}

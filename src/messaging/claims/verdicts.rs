@@ -46,7 +46,7 @@ pub(super) fn found(read: &impl Read, message: MessageKey) -> Result<Vec<Given>,
 
 /// Gives a verdict; its id. `known`: which the message had before the transaction, which counts where no row says so. It takes
 /// the place of one of the same recipient's that has given so many, or where the message has as many as one may, of one of
-/// somebody's that has given another since.
+/// somebody's that has given another: of attempts that came to nothing first, and never of what a recipient has last found.
 ///
 /// # Errors
 /// The message has as many as one may, each of another recipient.
@@ -58,9 +58,7 @@ pub(super) fn give(
     (verdict, known): (&Verdict, Vec<Given>),
 ) -> Result<Uuid, Abort<Refusal>> {
     let mut all = listed(tx, (workspace.no, message))?.unwrap_or(known);
-    for gone in make_room(&mut all, &verdict.runner)? {
-        tx.delete(&VERDICTS, &(workspace.no, message, Uuid::from_bytes(gone.id)));
-    }
+    make_room(tx, (workspace.no, message), &mut all, verdict)?;
     let id = tx.new_id();
     all.push(Given { runner: verdict.runner.clone(), id: id.into_bytes() });
     tx.put(&LISTS, &(workspace.no, message), &ListRow(all))?;
@@ -83,29 +81,56 @@ pub(super) fn give(
     Ok(id)
 }
 
-/// Takes out of a list what must go for one more of a recipient's.
-fn make_room(all: &mut Vec<Given>, runner: &str) -> Result<Vec<Given>, Refusal> {
-    let is_own = |given: &Given| given.runner == runner;
-    let own = all.iter().filter(|given| is_own(given)).count();
-    let mut surplus = (own + 1).saturating_sub(OF_ONE_MAX);
-    let mut gone = Vec::new();
-    all.retain(|given| {
-        let goes = surplus > 0 && is_own(given);
-        if goes {
-            surplus -= 1;
-            gone.push(given.clone());
-        }
-        !goes
-    });
-    while all.len() >= VERDICTS_MAX {
-        let has_later = |(place, given): (usize, &Given)| {
-            all.iter().skip(place + 1).any(|later| later.runner == given.runner) || is_own(given)
-        };
-        let place = all.iter().enumerate().position(has_later);
-        let place = place.ok_or(Refusal::LimitReached("verdicts", VERDICTS_MAX as u64))?;
-        gone.push(all.remove(place));
+/// Takes away what must go for one more of a recipient's.
+fn make_room(
+    tx: &mut WriteTx<'_>,
+    message: MessageKey,
+    all: &mut Vec<Given>,
+    new: &Verdict,
+) -> Result<(), Abort<Refusal>> {
+    let is_own = |given: &Given| given.runner == new.runner;
+    let mut vain = Vec::with_capacity(all.len());
+    let is_full = all.len() >= VERDICTS_MAX;
+    for given in &*all {
+        vain.push((is_full || is_own(given)) && is_vain(tx, message, given)?);
     }
-    Ok(gone)
+    loop {
+        let own = all.iter().filter(|given| is_own(given)).count();
+        let place = match (own >= OF_ONE_MAX, all.len() >= VERDICTS_MAX) {
+            (true, _) => superseded(all, &vain, new, |given| is_own(given)),
+            (false, true) => superseded(all, &vain, new, |_| true),
+            (false, false) => return Ok(()),
+        };
+        let place = place.ok_or(Refusal::LimitReached("verdicts", VERDICTS_MAX as u64))?;
+        let gone = all.remove(place);
+        vain.remove(place);
+        tx.delete(&VERDICTS, &(message.0, message.1, Uuid::from_bytes(gone.id)));
+    }
+}
+
+/// Whether an attempt came to nothing.
+fn is_vain(read: &impl Read, message: MessageKey, given: &Given) -> Result<bool, Failure> {
+    let row = read.get(&VERDICTS, &(message.0, message.1, Uuid::from_bytes(given.id)))?;
+    Ok(row.is_none_or(|row| row.outcome == Outcome::Error))
+}
+
+/// The place of a verdict that may go, of those that are meant: the oldest attempt that came to nothing of somebody who has
+/// given another, else the oldest finding of somebody who has found something since. `vain`: which came to nothing.
+fn superseded(all: &[Given], vain: &[bool], new: &Verdict, is_meant: impl Fn(&Given) -> bool) -> Option<usize> {
+    let is_vain = |place: usize| vain.get(place).copied().unwrap_or_default();
+    let has_another = |place: usize, given: &Given| {
+        let others = all.iter().enumerate().filter(|(other, _)| *other != place);
+        given.runner == new.runner || others.map(|(_, other)| other).any(|other| other.runner == given.runner)
+    };
+    let has_found_since = |place: usize, given: &Given| {
+        let later = all.iter().enumerate().skip(place + 1);
+        let is_new = given.runner == new.runner && new.outcome != Outcome::Error;
+        is_new || later.into_iter().any(|(later, other)| other.runner == given.runner && !is_vain(later))
+    };
+    let meant = || all.iter().enumerate().filter(|(_, given)| is_meant(given));
+    let vain = meant().find(|(place, given)| is_vain(*place) && has_another(*place, given));
+    let found = || meant().find(|(place, given)| !is_vain(*place) && has_found_since(*place, given));
+    vain.or_else(found).map(|(place, _)| place)
 }
 
 /// All verdicts of a message, the oldest first, each with its id and its instant.

@@ -77,6 +77,11 @@ pub(super) fn count(read: &impl Read, agent: AgentKey) -> Result<u32, Failure> {
     }
 }
 
+/// Has a row say so from now on.
+pub(super) fn adopt(tx: &mut WriteTx<'_>, agent: AgentKey, count: u32) -> Result<(), Failure> {
+    if counted(tx, agent)?.is_some() { Ok(()) } else { tx.put(&COUNTS, &agent, &CountRow(count)) }
+}
+
 /// Whether an agent that has so many may have one more.
 ///
 /// # Errors

@@ -23,6 +23,8 @@ pub(crate) enum Due {
     KeyUrl(u128),
     /// What a workspace used on a day is forgotten.
     Usage((WorkspaceNo, u32)),
+    /// Nobody has confirmed a sign-up in time.
+    SignUp(u128),
     /// A suspended workspace may be active again, and has parked what fell due meanwhile.
     Parked(WorkspaceNo),
     /// An agent that has retired or come back is not in the lists of all of its rooms as it should be.
@@ -40,6 +42,7 @@ const REMIND: u8 = 4;
 const INVITE: u8 = 5;
 const KEY_URL: u8 = 6;
 const USAGE: u8 = 7;
+const SIGN_UP: u8 = 17;
 const PARKED: u8 = 24;
 const ROOMS: u8 = 25;
 const APPROVAL: u8 = 16;
@@ -60,6 +63,7 @@ impl Key for Due {
             Due::Invite(invite) => Key::encode(&(INVITE, *invite), out),
             Due::KeyUrl(url) => Key::encode(&(KEY_URL, *url), out),
             Due::Usage(day) => Key::encode(&(USAGE, *day), out),
+            Due::SignUp(place) => Key::encode(&(SIGN_UP, *place), out),
             Due::Parked(workspace) => Key::encode(&(PARKED, *workspace), out),
             Due::Rooms(agent) => Key::encode(&(ROOMS, *agent), out),
             Due::Approval(approval) => Key::encode(&(APPROVAL, *approval), out),
@@ -76,6 +80,7 @@ impl Key for Due {
             INVITE => Due::Invite(Key::decode(input)?),
             KEY_URL => Due::KeyUrl(Key::decode(input)?),
             USAGE => Due::Usage(Key::decode(input)?),
+            SIGN_UP => Due::SignUp(Key::decode(input)?),
             PARKED => Due::Parked(Key::decode(input)?),
             ROOMS => Due::Rooms(Key::decode(input)?),
             APPROVAL => Due::Approval(Key::decode(input)?),
@@ -103,6 +108,7 @@ mod tests {
             (5, Due::Invite(6)),
             (6, Due::KeyUrl(7)),
             (7, Due::Usage((workspace, 8))),
+            (17, Due::SignUp(10)),
             (24, Due::Parked(workspace)),
             (25, Due::Rooms((workspace, agent))),
             (16, Due::Approval((workspace, ApprovalId(Uuid::from_u128(9))))),

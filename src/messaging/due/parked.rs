@@ -10,10 +10,11 @@ use super::model::Due;
 use super::tables::{PARKED, is_put, put};
 use crate::model::{Mark, WorkspaceNo};
 
-/// The shortest and the longest time after which it is looked again whether a workspace is active, in seconds.
+/// The shortest and the longest time after which it is looked again whether a workspace is active, in seconds. Those between
+/// are twice one another, and it is looked at whole multiples of them: whoever looks beside another soon looks with him.
 const LOOK_SECONDS_MIN: i64 = 60;
-const LOOK_SECONDS_MAX: i64 = 900;
-/// Between them: this part of the time for which the first of it has been parked.
+const LOOK_SECONDS_MAX: i64 = 960;
+/// This part of the time for which the first of it has been parked, at most.
 const LOOK_PARTS: i64 = 16;
 
 /// Has something wait that fell due at an instant, for its workspace is suspended. It must say itself that it is due then.
@@ -24,7 +25,7 @@ pub(crate) fn park(
     (at, due): (Timestamp, Due),
 ) -> Result<(), Failure> {
     if parked(tx, workspace, 1)?.is_empty() {
-        put(tx, now.plus_seconds(LOOK_SECONDS_MIN), Due::Parked(workspace))?;
+        put(tx, next_look(now, now), Due::Parked(workspace))?;
     }
     tx.put(&PARKED, &(workspace, at, due), &Mark)
 }
@@ -49,9 +50,19 @@ pub(crate) fn put_back(
 /// A workspace is still suspended: it is looked at again, if it has parked anything.
 pub(crate) fn watch(tx: &mut WriteTx<'_>, now: Timestamp, workspace: WorkspaceNo) -> Result<(), Failure> {
     let Some((since, _)) = parked(tx, workspace, 1)?.first().copied() else { return Ok(()) };
-    let passed = (now.as_micros() - since.as_micros()).div_euclid(1_000_000);
-    let pause = (passed / LOOK_PARTS).clamp(LOOK_SECONDS_MIN, LOOK_SECONDS_MAX);
-    put(tx, now.plus_seconds(pause), Due::Parked(workspace))
+    put(tx, next_look(now, since), Due::Parked(workspace))
+}
+
+/// When it is looked again for what has been parked since an instant.
+fn next_look(now: Timestamp, since: Timestamp) -> Timestamp {
+    const MICROS: i64 = 1_000_000;
+    let longest = (now.as_micros() - since.as_micros()) / MICROS / LOOK_PARTS;
+    let mut pause = LOOK_SECONDS_MIN;
+    while pause * 2 <= longest.min(LOOK_SECONDS_MAX) {
+        pause *= 2;
+    }
+    let looks = now.as_micros().div_euclid(pause * MICROS) + 1;
+    Timestamp::from_micros(looks * pause * MICROS)
 }
 
 /// What a workspace has parked is looked at now: it is active, or there is more of it.
@@ -78,4 +89,27 @@ pub(crate) fn each_parked(
         look(workspace, due, findings);
         Ok(())
     })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn who_looks_beside_another_soon_looks_with_him() {
+        let since = Timestamp::from_micros(1_764_160_207_000_000);
+        let looks = |mut at: Timestamp| {
+            let mut all = Vec::new();
+            while at < since.plus_seconds(86_400) {
+                at = next_look(at, since);
+                all.push(at);
+            }
+            all
+        };
+        let (one, other) = (looks(since), looks(since.plus_seconds(95)));
+        assert_eq!(one[0], since.plus_seconds(60 - 7), "at the next whole minute");
+        assert!(one.iter().zip(&one[1..]).all(|(one, next)| next.as_micros() - one.as_micros() <= 960_000_000));
+        let common = one.iter().filter(|at| other.contains(at)).count();
+        assert!(common + 2 >= other.len() && common > 80, "{common} of {}", other.len());
+    }
 }

@@ -20,6 +20,7 @@ use crate::memory::http as memory;
 use crate::outbox::http as outbox;
 use crate::pubkeys::http as pubkeys;
 use crate::rooms::http as rooms;
+use crate::signup::http as signup;
 use crate::skills::http as skills;
 use crate::threads::http as threads;
 use crate::usage::http as usage;
@@ -47,6 +48,7 @@ pub(crate) const ENDPOINTS: Endpoints<Messaging> = &[
     reminders::ENDPOINTS,
     rooms::ENDPOINTS,
     sending::ENDPOINTS,
+    signup::ENDPOINTS,
     skills::ENDPOINTS,
     threads::ENDPOINTS,
     usage::ENDPOINTS,

@@ -8,8 +8,10 @@
 //! - a mail that the relay has taken for somebody is not sent to him again;
 //! - verbs open no connection; what the relay says is a text of somebody else's, and is cut.
 //!
-//! Reading order: `written` (what is sent) · `client` (speaking to the relay) · `settle` (the verb) · `pump`.
+//! Reading order: `written` (what is sent) · `client` (speaking to the relay) · `settle` (the verb) · `pump` ·
+//! `at_once` (mail that somebody waits for).
 
+mod at_once;
 mod client;
 mod pump;
 mod settle;
@@ -17,5 +19,6 @@ mod settle;
 mod tests;
 mod written;
 
+pub(crate) use at_once::send_at_once;
 pub(crate) use client::try_it;
 pub(crate) use pump::Pump;

@@ -1,7 +1,7 @@
 //! What is sent: a message as mail, or words of the platform, with its envelope.
 
 use quintet_platform::ids::ulid;
-use quintet_storage::{Failure, Read};
+use quintet_storage::{Failure, Read, Timestamp, Uuid};
 
 use crate::identity::{Status, Workspace, workspaces};
 use crate::mail::compose::composed;
@@ -52,7 +52,7 @@ pub(super) fn write(
                 None => None,
             };
             let Some(text) = text else { return Ok(Err(Nothing::Erased)) };
-            Ok(Ok(note((&workspace, domain), (key, outgoing), (subject, &text), recipients)))
+            Ok(Ok(words((&workspace.name, domain), (key.1, outgoing.created_at), (subject, &text), recipients)))
         }
     }
 }
@@ -75,9 +75,10 @@ fn message(
     Ok(Written { sender, recipients, bytes })
 }
 
-fn note(
-    (workspace, domain): (&Workspace, &str),
-    (key, outgoing): (OutgoingKey, &Outgoing),
+/// Words of the platform, from nobody who reads.
+pub(super) fn words(
+    (from, domain): (&str, &str),
+    (id, sent_at): (Uuid, Timestamp),
     (subject, text): (&str, &str),
     recipients: Vec<String>,
 ) -> Written {
@@ -85,10 +86,10 @@ fn note(
     let to: Vec<Addressee<'_>> =
         recipients.iter().map(|address| Addressee::Mailbox { name: "", address: address.as_str() }).collect();
     let bytes = written(&Mail {
-        id: &ulid(key.1),
+        id: &ulid(id),
         domain,
-        from: Addressee::Mailbox { name: &workspace.name, address: &sender },
-        sent_at_seconds: outgoing.created_at.as_micros().div_euclid(1_000_000),
+        from: Addressee::Mailbox { name: from, address: &sender },
+        sent_at_seconds: sent_at.as_micros().div_euclid(1_000_000),
         to: &to,
         cc: &[],
         subject,

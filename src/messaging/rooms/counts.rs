@@ -3,6 +3,7 @@
 use quintet_platform::service::{failed, refusal_of};
 use quintet_storage::{Abort, Failure, Read, Scan, WriteTx};
 
+use super::members::{empty, forget_empty};
 use super::tables::{COUNTS, CountRow, ROOMS};
 use crate::context::Context;
 use crate::dialect::WRITER_TIME;
@@ -13,6 +14,8 @@ use crate::refusal::Refusal;
 
 /// So many rooms are read at a time.
 const SLICE: usize = 500;
+/// So many rooms that nobody is in go at once where there are as many as there may be.
+const MADE_AT_ONCE: usize = 64;
 /// Fewer than these are counted in passing.
 const FEW: usize = 50;
 
@@ -22,8 +25,8 @@ pub(super) fn counted(read: &impl Read, workspace: WorkspaceNo) -> Result<Option
     Ok(read.get(&COUNTS, &workspace)?.map(|CountRow(count)| count))
 }
 
-/// Has there be a row that counts, before a transaction has need of it: where rooms of an earlier version are many, they are
-/// counted in their turn, once.
+/// Has there be a row that counts, and room for one more, before a transaction has need of it. Where rooms of an earlier version
+/// are many, they are counted in their turn, once; where there are as many as may be, some that nobody is in any more go.
 ///
 /// # Errors
 /// The store's; too much waits for its turn.
@@ -33,7 +36,7 @@ pub(crate) async fn prepare(context: &Context, workspace: &Workspace) -> Result<
         Ok(counted(&read, no)?.is_some() || read.scan(&ROOMS, Scan::prefix(&(no,)).limit(FEW))?.len() < FEW)
     };
     if is_ready().map_err(|failure| failed::<Refusal>(&failure))? {
-        return Ok(());
+        return make_room(context, workspace).await;
     }
     let count = context.lookers.take(workspace.tenant_id, move || count(&read, no)).await?;
     let count = count.map_err(|failure| failed::<Refusal>(&failure))?;
@@ -43,7 +46,26 @@ pub(crate) async fn prepare(context: &Context, workspace: &Workspace) -> Result<
         }
         Ok(())
     };
-    context.write(WRITER_TIME, adopt).await.map_err(refusal_of)
+    context.write(WRITER_TIME, adopt).await.map_err(refusal_of)?;
+    make_room(context, workspace).await
+}
+
+/// Has some rooms go that nobody is in, if there are as many as there may be.
+async fn make_room(context: &Context, workspace: &Workspace) -> Result<(), Refusal> {
+    let (no, read) = (workspace.no, context.store.read());
+    let count = counted(&read, no).map_err(|failure| failed::<Refusal>(&failure))?.unwrap_or_default();
+    if u64::from(count) < workspace.limit(WORKSPACE_ROOMS) {
+        return Ok(());
+    }
+    let empty = context.lookers.take(workspace.tenant_id, move || empty(&read, no, MADE_AT_ONCE)).await?;
+    let empty = empty.map_err(|failure| failed::<Refusal>(&failure))?;
+    if empty.is_empty() {
+        return Ok(());
+    }
+    let forget = move |tx: &mut WriteTx<'_>, _| -> Result<(), Abort<Refusal>> {
+        empty.iter().try_for_each(|room| forget_empty(tx, no, room)).map_err(Abort::from)
+    };
+    context.write(WRITER_TIME, forget).await.map_err(refusal_of)
 }
 
 /// Counts the rooms of a workspace, one after the other.

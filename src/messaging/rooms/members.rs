@@ -8,14 +8,19 @@ use super::tables::{MOVES, MembersRow, MovesRow, ROOM_HISTORY, ROOMS, ROOMS_OF_A
 use crate::model::{AgentKey, AgentNo, Mark, WorkspaceNo};
 use crate::refusal::Refusal;
 
+/// So many rooms are read at a time when empty ones are looked for.
+const EMPTY_SLICE: usize = 200;
 /// Rooms that an agent can be in.
 const ROOMS_MAX: usize = 1_000;
 
 /// The agents that are in a room, some of which may be retired: those go out of the list soon; `None`: there is no such room.
+/// One that went while a retired agent knew it is there again as soon as that agent is back, before its row is.
 pub(crate) fn find(read: &impl Read, workspace: WorkspaceNo, room: &str) -> Result<Option<Vec<AgentNo>>, Failure> {
-    let Some(members) = list_of(read, workspace, room)? else { return Ok(None) };
+    let listed = list_of(read, workspace, room)?;
+    let is_there = listed.is_some();
     let moves = read.get(&MOVES, &workspace)?.unwrap_or_default();
-    with_moving(read, (workspace, room), members, &moves).map(Some)
+    let members = with_moving(read, (workspace, room), listed.unwrap_or_default(), &moves)?;
+    Ok(Some(members).filter(|members| is_there || !members.is_empty()))
 }
 
 /// The list of a room's members, in which some may not be yet, or still.
@@ -86,7 +91,7 @@ pub(crate) fn join(tx: &mut WriteTx<'_>, agent: AgentKey, room: &str) -> Result<
     Ok(enter(tx, agent, room)?)
 }
 
-/// Has an agent leave a room, which goes if it is the last one there, and nothing was ever sent to it or is wanted of what is.
+/// Has an agent leave a room, which goes if it is the last one there, and nothing was ever sent to it or wanted of what is.
 /// `false`: it was not in it.
 pub(crate) fn leave(tx: &mut WriteTx<'_>, agent: AgentKey, room: &str) -> Result<bool, Failure> {
     if !is_member(tx, agent, room)? {
@@ -94,14 +99,45 @@ pub(crate) fn leave(tx: &mut WriteTx<'_>, agent: AgentKey, room: &str) -> Result
     }
     tx.delete(&ROOMS_OF_AGENTS, &(agent.0, agent.1, room.to_owned()));
     exit(tx, agent, room)?;
-    let is_empty = find(tx, agent.0, room)?.is_some_and(|members| members.is_empty());
     let history = Scan::prefix(&(agent.0, room.to_owned())).limit(1);
-    if is_empty && schema_of(tx, agent.0, room)?.text.is_none() && tx.scan(&ROOM_HISTORY, history)?.is_empty() {
-        counts::take(tx, agent.0)?;
-        forget_schema(tx, agent.0, room);
-        tx.delete(&ROOMS, &(agent.0, room.to_owned()));
+    if schema_of(tx, agent.0, room)?.version == 0 && tx.scan(&ROOM_HISTORY, history)?.is_empty() {
+        forget_empty(tx, agent.0, room)?;
     }
     Ok(true)
+}
+
+/// Up to `most` rooms that nobody is in, neither in the list nor on the way into it.
+pub(super) fn empty(read: &impl Read, workspace: WorkspaceNo, most: usize) -> Result<Vec<String>, Failure> {
+    let (mut empty, mut after) = (Vec::new(), None);
+    while empty.len() < most {
+        let scan = Scan::prefix(&(workspace,)).limit(EMPTY_SLICE);
+        let scan = after.iter().fold(scan, |scan, after| scan.after(after));
+        let rows = read.scan(&ROOMS, scan)?;
+        let is_last = rows.len() < EMPTY_SLICE;
+        for (key, MembersRow(members)) in rows {
+            if members.is_empty() && find(read, workspace, &key.1)?.is_none_or(|members| members.is_empty()) {
+                empty.push(key.1.clone());
+            }
+            after = Some(key);
+        }
+        if is_last {
+            break;
+        }
+    }
+    empty.truncate(most);
+    Ok(empty)
+}
+
+/// Forgets a room if nobody is in it. What was sent to it stays under its name.
+pub(super) fn forget_empty(tx: &mut WriteTx<'_>, workspace: WorkspaceNo, room: &str) -> Result<(), Failure> {
+    if list_of(tx, workspace, room)?.is_none() || find(tx, workspace, room)?.is_some_and(|members| !members.is_empty())
+    {
+        return Ok(());
+    }
+    counts::take(tx, workspace)?;
+    forget_schema(tx, workspace, room);
+    tx.delete(&ROOMS, &(workspace, room.to_owned()));
+    Ok(())
 }
 
 /// Puts an agent into the list of a room.

@@ -6,7 +6,7 @@ use quintet_platform::verify::each;
 use quintet_storage::{Failure, Read};
 
 use super::members::find;
-use super::tables::{COUNTS, CountRow, MOVES, MembersRow, MovesRow, ROOMS, ROOMS_OF_AGENTS};
+use super::tables::{COUNTS, CountRow, MOVES, MembersRow, MovesRow, ROOMS, ROOMS_OF_AGENTS, SCHEMAS};
 use crate::identity::mailboxes;
 use crate::model::{AgentKey, WorkspaceNo};
 
@@ -25,6 +25,12 @@ pub(crate) fn verify(read: &impl Read, moving: &mut Vec<AgentKey>, findings: &mu
             if mailboxes::find(read, (workspace, no))?.is_none() {
                 findings.push(format!("in the room {room} is an agent {no:?} that is not there"));
             }
+        }
+        Ok(())
+    })?;
+    each(read, &SCHEMAS, findings, |(workspace, room), _, findings| {
+        if find(read, workspace, &room)?.is_none() {
+            findings.push(format!("there is a schema of the room {room}, and no such room"));
         }
         Ok(())
     })?;

@@ -1,29 +1,17 @@
 //! The page of an approval as text, complete without scripts, and what it says when there is nothing to decide.
 
 use std::fmt::Write as _;
-use std::sync::LazyLock;
 
-use data_encoding::{BASE64, HEXLOWER};
+use data_encoding::HEXLOWER;
 use quintet_platform::clock::rfc3339;
 use quintet_platform::http::html::escape;
 use quintet_platform::json::{Json, Limits, parse, to_compact};
-use quintet_platform::secrets::digest;
 use quintet_storage::Timestamp;
 
 use super::super::model::{Approval, Person, REASON_CHARS_MAX, Status, Verdict};
 use super::super::record::Known;
-use super::visible::visible;
 use crate::identity::{Attestation, Workspace};
-
-const STYLE: &str = include_str!("../../../../assets/messaging/approve.css");
-
-/// What the page may do: wear its own style, and send its form to where it is from (P3).
-pub(super) static POLICY: LazyLock<String> = LazyLock::new(|| {
-    let style = BASE64.encode(&digest(STYLE.as_bytes()));
-    format!(
-        "default-src 'none'; style-src 'sha256-{style}'; form-action 'self'; base-uri 'none'; frame-ancestors 'none'"
-    )
-});
+use crate::pages::{begin, end, visible};
 
 /// What stands on a page on which somebody decides.
 pub(super) struct Open<'p> {
@@ -186,15 +174,6 @@ pub(super) fn over(workspace: &Workspace, approval: &Approval, verdict: Option<&
     end(out)
 }
 
-/// A page that says why there is nothing to decide.
-pub(super) fn notice(heading: &str, text: &str) -> String {
-    let mut out = begin(heading, "");
-    let _ = write!(out, "<h1>{heading}</h1>\n<p>");
-    escape(text, &mut out);
-    out.push_str("</p>\n");
-    end(out)
-}
-
 fn about(approval: &Approval, out: &mut String) {
     out.push_str("<p class=\"said\"><bdi>");
     visible(&approval.title, out);
@@ -209,33 +188,6 @@ const fn title(status: Status) -> &'static str {
         Status::TimedOut => "Timed out",
         Status::Cancelled => "Cancelled",
     }
-}
-
-/// The referrer's policy in the page stands in the place of the one that came with it: with `no-referrer`, browsers would
-/// say that the form is from nowhere (Fetch, "append a request `Origin` header").
-fn begin(heading: &str, workspace: &str) -> String {
-    let mut out = String::with_capacity(16 << 10);
-    out.push_str("<!doctype html>\n<html lang=\"en\">\n<head>\n<meta charset=\"utf-8\">\n<title>");
-    // Where browsers show it there is no room for marks.
-    escape(&heading.chars().filter(|char| !char.is_control()).collect::<String>(), &mut out);
-    out.push_str(
-        "</title>\n<meta name=\"viewport\" content=\"width=device-width, initial-scale=1\">\n\
-         <meta name=\"color-scheme\" content=\"light dark\">\n<meta name=\"referrer\" content=\"same-origin\">\n\
-         <meta name=\"robots\" content=\"noindex, nofollow\">\n<style>",
-    );
-    out.push_str(STYLE);
-    out.push_str("</style>\n</head>\n<body>\n<main>\n");
-    if !workspace.is_empty() {
-        out.push_str("<p class=\"where\">Workspace <strong>");
-        visible(workspace, &mut out);
-        out.push_str("</strong></p>\n");
-    }
-    out
-}
-
-fn end(mut out: String) -> String {
-    out.push_str("</main>\n</body>\n</html>\n");
-    out
 }
 
 /// An instant to the minute, for people.
@@ -326,10 +278,5 @@ mod tests {
         let text = r#"{"a":[1,{"b":[]},"x\"y"],"c":{},"d":null}"#;
         let expected = "{\n  \"a\": [\n    1,\n    {\n      \"b\": []\n    },\n    \"x\\\"y\"\n  ],\n  \"c\": {},\n  \"d\": null\n}";
         assert_eq!(indented(text), expected);
-    }
-
-    #[test]
-    fn the_style_brings_nothing_from_elsewhere() {
-        assert!(!STYLE.contains("url(") && !STYLE.contains("@import") && !STYLE.contains('<'));
     }
 }

@@ -1,7 +1,7 @@
 //! Approvals over HTTP: what agents ask, and the page on which a person decides.
 //!
 //! Reading order: this file (the routes on one screen) · `path` · `form` (what a request says) · `approvals` (raising,
-//! listing, waiting, cancelling) · `visible` (foreign text on a page) · `html` (pages as text) · `page` (the link).
+//! listing, waiting, cancelling) · `html` (pages as text) · `page` (the link).
 
 mod approvals;
 mod form;
@@ -10,7 +10,6 @@ mod page;
 mod path;
 #[cfg(test)]
 mod tests;
-mod visible;
 
 use quintet_platform::service::Endpoint;
 

@@ -3,16 +3,10 @@
 //! What is sent counts only from the page itself: a form that says from where it is, and is from here. What goes wrong is a
 //! page, too, and never a yes.
 
-use std::net::SocketAddr;
-
-use axum::extract::ConnectInfo;
-use http::header::{
-    CACHE_CONTROL, CONTENT_SECURITY_POLICY, REFERRER_POLICY, RETRY_AFTER, X_CONTENT_TYPE_OPTIONS, X_FRAME_OPTIONS,
-};
-use http::{HeaderName, HeaderValue};
+use http::HeaderValue;
+use http::header::RETRY_AFTER;
 use quintet_platform::http::body;
 use quintet_platform::http::query::Query;
-use quintet_platform::http::web_origin::{is_from, web_origin};
 use quintet_platform::service::{
     Answer, Content, Dialect as _, Fault, Route, Segment, ServiceRefusal as _, Shape, Success, Visit, media, refusal_of,
 };
@@ -22,9 +16,10 @@ use super::super::decide::{NO_APPROVER, decide_on_page, no_link};
 use super::super::links;
 use super::super::model::{Choice, Person, Status};
 use super::super::record::{self, Known};
-use super::html::{self, Open, POLICY};
+use super::html::{self, Open};
 use crate::dialect::{Answered, Messaging, WRITER_TIME};
 use crate::identity::{Workspace, serving, workspaces};
+use crate::pages::{answer, is_from_here, notice, source};
 use crate::refusal::Refusal;
 
 /// The largest form: a reason, percent-encoded.
@@ -107,9 +102,8 @@ fn shown(found: &Found, now: Timestamp, wrong: Option<(String, String)>) -> Answ
 }
 
 pub(super) async fn decide(mut visit: Visit<Messaging>) -> Answered {
-    let own = web_origin(&visit.context.base_url());
-    if !own.is_some_and(|own| is_from(visit.headers(), &own)) {
-        return Ok(answer(403, html::notice("Not from this page", NOT_FROM_HERE)));
+    if !is_from_here(&visit.context, visit.headers()) {
+        return Ok(answer(403, notice("Not from this page", NOT_FROM_HERE)));
     }
     let token: String = visit.segment(TOKEN.name).unwrap_or_default();
     let body = visit.take_body();
@@ -123,8 +117,7 @@ pub(super) async fn decide(mut visit: Visit<Messaging>) -> Answered {
         Ok((None, reason)) => return Ok(again(&visit, &token, "Press one of the two buttons.", reason)),
         Err(()) => return Ok(again(&visit, &token, "That was not the form of this page.", String::new())),
     };
-    let source = visit.parts.extensions.get::<ConnectInfo<SocketAddr>>();
-    let source = source.map_or_else(String::new, |ConnectInfo(source)| source.ip().to_canonical().to_string());
+    let source = source(&visit);
     let (own, typed) = (token.clone(), reason.clone());
     let verb = move |tx: &mut WriteTx<'_>, now: Timestamp| decide_on_page(tx, now, &own, choice, (source, reason));
     Ok(match visit.context.write(WRITER_TIME, verb).await.map_err(refusal_of) {
@@ -188,26 +181,9 @@ fn refused(refusal: &Refusal) -> Answer {
             _ => (503, "Not now", "This does not work at the moment. Nothing was changed. Try again a little later."),
         },
     };
-    let page = answer(status, html::notice(heading, text));
+    let page = answer(status, notice(heading, text));
     match (status, verdict.retry_after_seconds) {
         (503, Some(seconds)) => page.header(RETRY_AFTER, HeaderValue::from(seconds)),
         _ => page,
     }
-}
-
-/// A page that nobody keeps, frames, or is told the address of.
-fn answer(status: u16, text: String) -> Answer {
-    const ROBOTS: HeaderName = HeaderName::from_static("x-robots-tag");
-    const OPENER: HeaderName = HeaderName::from_static("cross-origin-opener-policy");
-    const RESOURCE: HeaderName = HeaderName::from_static("cross-origin-resource-policy");
-    let policy = HeaderValue::try_from(POLICY.as_str()).unwrap_or(HeaderValue::from_static("default-src 'none'"));
-    Answer::other(status, HeaderValue::from_static("text/html; charset=utf-8"), text)
-        .header(CONTENT_SECURITY_POLICY, policy)
-        .header(CACHE_CONTROL, HeaderValue::from_static("no-store"))
-        .header(REFERRER_POLICY, HeaderValue::from_static("no-referrer"))
-        .header(X_CONTENT_TYPE_OPTIONS, HeaderValue::from_static("nosniff"))
-        .header(X_FRAME_OPTIONS, HeaderValue::from_static("DENY"))
-        .header(OPENER, HeaderValue::from_static("same-origin"))
-        .header(RESOURCE, HeaderValue::from_static("same-origin"))
-        .header(ROBOTS, HeaderValue::from_static("noindex, nofollow"))
 }

@@ -1,10 +1,11 @@
 //! Which draft a path names, and how many there are.
 
 use quintet_platform::service::{FromSegment, Segment, Shape, failed};
+use quintet_storage::{Abort, WriteTx};
 
 use super::super::model::{DraftId, DraftKey};
 use super::super::rows;
-use crate::dialect::Call;
+use crate::dialect::{Call, WRITER_TIME};
 use crate::model::AgentKey;
 use crate::refusal::Refusal;
 
@@ -32,7 +33,13 @@ pub(super) async fn held_by(call: &Call, agent: AgentKey) -> Result<u32, Refusal
         Some(held) => Ok(held),
         None => {
             let context = call.context.clone();
-            call.in_turn(&call.context.lookers, move || Ok(rows::count(&context.store.read(), agent)?)).await
+            let count = move || Ok(rows::count(&context.store.read(), agent)?);
+            let held = call.in_turn(&call.context.lookers, count).await?;
+            let adopt =
+                move |tx: &mut WriteTx<'_>, _| -> Result<(), Abort<Refusal>> { Ok(rows::adopt(tx, agent, held)?) };
+            // Where it cannot be written now they are counted again.
+            let _ = call.context.write(WRITER_TIME, adopt).await;
+            Ok(held)
         }
     }
 }

@@ -49,11 +49,15 @@ fn parsed(text: &str) -> Result<Json, Failure> {
     json::parse(text.as_bytes(), limits).map_err(|_| Failure::Damaged("the schema of a room is no JSON".to_owned()))
 }
 
+fn no_member() -> Refusal {
+    Refusal::Denied("members set the schema of a room: join it first")
+}
+
 pub(super) async fn set(call: Call) -> Answered {
     let (agent, _) = call.caller.acting()?;
     let room = room_of(&call)?;
     if !is_member(&call.snapshot(), agent, &room).map_err(|failure| failed::<Refusal>(&failure))? {
-        return Err(Refusal::Denied("members set the schema of a room: join it first").into());
+        return Err(no_member().into());
     }
     let is_encrypted = call.caller.workspace.is_encrypted;
     let mut change = call.change().await?;
@@ -73,6 +77,10 @@ pub(super) async fn set(call: Call) -> Answered {
         change.call.in_turn(&change.call.context.lookers, compile).await?;
     }
     let verb = move |tx: &mut WriteTx<'_>, _| {
+        // Who left meanwhile was perhaps the last one there.
+        if !is_member(tx, agent, &room)? {
+            return Err(no_member().into());
+        }
         let version = set_schema(tx, agent.0, &room, text)?;
         Ok(answer(&room, schema.into(), version))
     };

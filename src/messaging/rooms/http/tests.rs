@@ -87,7 +87,8 @@ fn assert_sound(bench: &Bench) {
     assert_eq!(crate::verify(&bench.context.store.read()).unwrap(), [""; 0]);
 }
 
-/// A room that everybody has left is there for its history, and for what it wants of payloads.
+/// A room that everybody has left is there for its history, and for what it wants, or ever wanted, of payloads: the versions of
+/// that go on.
 #[tokio::test]
 async fn a_room_goes_with_the_last_who_leaves_it() {
     let bench = Bench::new();
@@ -120,9 +121,9 @@ async fn a_room_goes_with_the_last_who_leaves_it() {
     for room in ["empty", "told", "wants", "wanted", "shared"] {
         go("a", &format!("/v1/rooms/{room}/leave")).await;
     }
-    assert_eq!(rooms().await, ["shared", "told", "wants"]);
+    assert_eq!(rooms().await, ["shared", "told", "wanted", "wants"]);
     assert_sound(&bench);
-    assert_eq!(bench.context.store.read().get(&COUNTS, &bench.workspace.no).unwrap(), Some(CountRow(3)));
+    assert_eq!(bench.context.store.read().get(&COUNTS, &bench.workspace.no).unwrap(), Some(CountRow(4)));
     let gone = bench.call_as("a", "POST", "/v1/messages", json!({"to": ["room:empty"], "text": "x"})).await;
     assert_refused(&gone, (422, "unknown_recipient"), "");
     // Whoever retired knows it all the same, and brings it back.
@@ -130,9 +131,9 @@ async fn a_room_goes_with_the_last_who_leaves_it() {
     for verb in ["join", "leave"] {
         go("a", &format!("/v1/rooms/shared/{verb}")).await;
     }
-    assert_eq!(rooms().await, ["told", "wants"]);
+    assert_eq!(rooms().await, ["told", "wanted", "wants"]);
     bench.agent("b");
-    assert_eq!(rooms().await, ["shared", "told", "wants"]);
+    assert_eq!(rooms().await, ["shared", "told", "wanted", "wants"]);
     assert_sound(&bench);
 }
 
@@ -154,6 +155,18 @@ async fn a_workspace_has_so_many_rooms() {
     assert_eq!((status, &registered["rooms"]), (201, &json!([])));
     assert_eq!(go("/v1/rooms/one/leave").await.0, 200);
     assert_eq!(go("/v1/rooms/three/join").await.0, 200);
+    // What stays when everybody has left it, for its history or its schema, makes room for what is wanted now.
+    let (status, _) = bench.call_as("a", "POST", "/v1/messages", json!({"to": ["room:two"], "text": "x"})).await;
+    assert_eq!(status, 202);
+    let set = bench.call_as("a", "PUT", "/v1/rooms/three/schema", json!({"schema": true})).await;
+    assert_eq!(set.0, 200);
+    for room in ["two", "three"] {
+        assert_eq!(go(&format!("/v1/rooms/{room}/leave")).await.0, 200);
+    }
+    for room in ["four", "five"] {
+        assert_eq!(go(&format!("/v1/rooms/{room}/join")).await.0, 200, "{room}");
+    }
+    assert_refused(&go("/v1/rooms/two/join").await, (409, "limit_reached"), "2");
     assert_sound(&bench);
 }
 

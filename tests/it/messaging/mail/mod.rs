@@ -5,6 +5,7 @@ mod approvers;
 mod crash;
 mod incoming;
 mod outgoing;
+mod sign_up;
 
 use std::io::{BufRead as _, BufReader};
 use std::path::{Path, PathBuf};

@@ -1,4 +1,4 @@
-//! Text that others wrote, on a page on which somebody decides: never markup, and nothing in it that cannot be seen or that
+//! Text that others wrote, on a page: never markup, and nothing in it that cannot be seen or that
 //! turns around what stands beside it. Such characters are shown by their numbers.
 
 use std::fmt::Write as _;
@@ -6,7 +6,7 @@ use std::fmt::Write as _;
 use quintet_platform::http::html::escape;
 
 /// Adds foreign text: what is invisible in it can be seen.
-pub(super) fn visible(text: &str, out: &mut String) {
+pub(crate) fn visible(text: &str, out: &mut String) {
     let mut plain_from = 0;
     for (at, char) in text.char_indices() {
         if !is_hidden(char) {
