@@ -89,13 +89,17 @@ fn make_room(
     new: &Verdict,
 ) -> Result<(), Abort<Refusal>> {
     let is_own = |given: &Given| given.runner == new.runner;
-    let mut vain = Vec::with_capacity(all.len());
+    let own = |all: &[Given]| all.iter().filter(|given| is_own(given)).count();
     let is_full = all.len() >= VERDICTS_MAX;
+    if own(all) < OF_ONE_MAX && !is_full {
+        return Ok(());
+    }
+    let mut vain = Vec::with_capacity(all.len());
     for given in &*all {
         vain.push((is_full || is_own(given)) && is_vain(tx, message, given)?);
     }
     loop {
-        let own = all.iter().filter(|given| is_own(given)).count();
+        let own = own(all);
         let place = match (own >= OF_ONE_MAX, all.len() >= VERDICTS_MAX) {
             (true, _) => superseded(all, &vain, new, |given| is_own(given)),
             (false, true) => superseded(all, &vain, new, |_| true),

@@ -221,6 +221,7 @@ async fn a_list_of_rooms_is_cut_and_says_where_it_goes_on() {
         let Some(next) = page["next_cursor"].as_str() else { break };
         at = format!("/v1/rooms?cursor={next}");
     }
-    let expected: Vec<String> = (0..16_000).map(|number| format!("{number:080}")).collect();
+    // The first ones went when another was wanted, for nobody was in them.
+    let expected: Vec<String> = (64..16_000).map(|number| format!("{number:080}")).collect();
     assert_eq!((pages, names == expected), (2, true));
 }
