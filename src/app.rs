@@ -155,7 +155,7 @@ impl App {
         // What the services tell an inbound endpoint of this appliance stays within it.
         egress.tie(Arc::new(quintet_messaging::Door::new(&messaging)));
         let Foundation { uses, session_uses, meter, stopping, .. } = foundation;
-        let metrics = Metrics::new(&store, &clock, &diagrams, (&runs, &messaging), &pump);
+        let metrics = Metrics::new(&store, &clock, &diagrams, (&localization, &runs, &messaging), &pump);
         let root_keys = Arc::new(root_keys);
         let config = Arc::new(config);
         let app = App {

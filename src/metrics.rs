@@ -71,7 +71,11 @@ impl Metrics {
         store: &Store,
         clock: &Clock,
         diagrams: &quintet_diagrams::Context,
-        (runs, messaging): (&quintet_runs::Context, &quintet_messaging::Context),
+        (localization, runs, messaging): (
+            &quintet_localization::Context,
+            &quintet_runs::Context,
+            &quintet_messaging::Context,
+        ),
         pump: &Pump,
     ) -> Metrics {
         let (started, started_at) = (Instant::now(), Clock::system().now());
@@ -97,6 +101,7 @@ impl Metrics {
         registry.register_collector(Box::new(StoreCollector { store: store.clone() }));
         registry.register_collector(Box::new(CopyCollector { store: store.clone(), clock: clock.clone() }));
         registry.register_collector(Box::new(DiagramsCollector { diagrams: diagrams.clone() }));
+        registry.register_collector(Box::new(AuditCollector { localization: localization.clone() }));
         registry.register_collector(Box::new(RunsCollector { runs: runs.clone() }));
         let deliveries = DeliveriesCollector { store: store.clone(), pump: pump.clone(), clock: clock.clone() };
         registry.register_collector(Box::new(deliveries));
@@ -406,6 +411,28 @@ impl Collector for DiagramsCollector {
         gauge(e, "diagrams_stored", "Finished diagrams that are kept", None, sample(stored.results))?;
         let bytes = "Finished diagrams that are kept";
         gauge(e, "diagrams_stored", bytes, Some(&Unit::Bytes), sample(stored.bytes))
+    }
+}
+
+/// Reads how the anchors of localization's audit chains are, when Prometheus asks.
+struct AuditCollector {
+    localization: quintet_localization::Context,
+}
+
+impl fmt::Debug for AuditCollector {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("AuditCollector")
+    }
+}
+
+impl Collector for AuditCollector {
+    fn encode(&self, mut encoder: DescriptorEncoder<'_>) -> fmt::Result {
+        let standing = quintet_localization::audit_standing(&self.localization).unwrap_or_default();
+        let e = &mut encoder;
+        let waiting = "Checkpoints that are not in the anchor file yet; a thousand stands for more";
+        gauge(e, "localization_anchors_waiting", waiting, None, sample(standing.waiting))?;
+        let failing = "1 while the anchor file cannot be written";
+        gauge(e, "localization_anchors_failing", failing, None, sample(u64::from(standing.complaint.is_some())))
     }
 }
 

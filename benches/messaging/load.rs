@@ -64,7 +64,17 @@ pub type Make = Arc<dyn Fn(u64) -> Request + Send + Sync>;
 impl Workspace {
     /// A new one without daily limits.
     pub fn new(appliance: &Appliance, slug: &str) -> Workspace {
-        appliance.command(&["messaging", "workspace", "create", slug, "--tenant", &appliance.tenant_id]);
+        Workspace::made(appliance, slug, &[])
+    }
+
+    /// An encrypted one.
+    pub fn encrypted(appliance: &Appliance, slug: &str) -> Workspace {
+        Workspace::made(appliance, slug, &["--encrypted"])
+    }
+
+    fn made(appliance: &Appliance, slug: &str, further: &[&str]) -> Workspace {
+        let create = ["messaging", "workspace", "create", slug, "--tenant", &appliance.tenant_id];
+        appliance.command(&[&create[..], further].concat());
         let raised = [
             "messages_per_day=unlimited",
             "external_in_per_day=unlimited",

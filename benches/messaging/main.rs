@@ -4,8 +4,8 @@
 //! `cargo bench --bench messaging [-- [SECONDS] [PART...]]`. Parts: `sends` (spread over all inboxes and into one, with the
 //! rivals), `rooms` (a room of 100 beside one recipient), `wake` (from the 202 to the event at its reader), `streams` (the
 //! memory of one that is idle), `calls` (inbound calls beside plain sends), `inbox` (a page before and after a million
-//! deliveries, and the start after a kill), `mcp` (a call of a tool beside the request of its route); all of them without
-//! any. Best of three rounds, taken in turn.
+//! deliveries, and the start after a kill), `mcp` (a call of a tool beside the request of its route), `signed`, `sealed` and
+//! `verdicts` (what trust costs); all of them without any. Best of three rounds, taken in turn.
 #![allow(
     clippy::unwrap_used,
     clippy::panic,
@@ -23,6 +23,7 @@ mod postgres;
 #[path = "../appliance/processes.rs"]
 mod processes;
 mod rivals;
+mod trust;
 
 use std::sync::Arc;
 use std::sync::Mutex;
@@ -79,6 +80,15 @@ async fn bench(length: Duration, parts: &[String]) {
     }
     if wanted("mcp") {
         mcp(directory.path(), length).await;
+    }
+    if wanted("signed") {
+        trust::signed(directory.path(), length).await;
+    }
+    if wanted("sealed") {
+        trust::sealed(directory.path()).await;
+    }
+    if wanted("verdicts") {
+        trust::verdicts(directory.path()).await;
     }
 }
 

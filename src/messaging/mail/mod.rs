@@ -13,8 +13,9 @@
 //! - contents are sealed for the tenant wherever they lie.
 //!
 //! Reading order: `model` (words, the guard of threads) · `tables` · `messages`, `threads` (reading) · `ingress` (who takes
-//! mail from outside), `recipients` (whom a message goes to) · `unread`, `uses` · `told` (what webhooks are told) · the verbs
-//! `deliver`, `post`, `resume` · `origins` (where mail from outside came from) · `whereabouts` (where a message lies for an agent) · `labels` · `raw` (a
+//! mail from outside), `recipients` (whom a message goes to) · `unread`, `uses` · `told` (what webhooks are told) · the verb
+//! `deliver` · `whereabouts` (where a message lies for an agent) · the verbs `post`, `resume` · `origins` (where mail from
+//! outside came from) · `labels` · `raw` (a
 //! message as mail), `compose` (of rows) · `verify`, `verify_indexes`.
 
 pub(crate) mod compose;

@@ -4,11 +4,12 @@ use quintet_storage::large::{self, LargeValue};
 use quintet_storage::{Failure, Timestamp, WriteTx};
 
 use super::deliver::{Became, Parcel, deliver_into};
-use super::messages::{encode, seal_here, unerased_upload};
+use super::messages::{self, encode, seal_here, unerased_upload};
 use super::model::{Addressee, Attachment, Contents, Kept, Message, Pause, Role, Sender, Thread};
 use super::tables::{MESSAGES, MessageRow, SENT, SentRow, THREAD_HELD, THREAD_MESSAGES, ThreadHeldRow};
 use super::threads;
 use super::told::paused;
+use super::whereabouts::{is_from, went_to};
 use crate::due::{self, Due};
 use crate::identity::{Attestation, Availability, Mailbox, Priority, Standing, Workspace, mailboxes};
 use crate::model::{AgentKey, AgentNo, Mark, MessageId, ThreadId, ThreadKey};
@@ -281,8 +282,29 @@ fn tell_of_pause(
     );
     let to = threads::present(tx, (workspace.no, thread_id))?;
     paused(tx, now, (workspace.no, thread_id), thread, &to)?;
-    let letter = system(tx, workspace, thread_id, format!("Thread paused: {}", thread.subject), text, &to)?;
-    post(tx, now, workspace, letter).map(drop)
+    for (subject, to) in by_subject(tx, (workspace.no, thread_id), thread, to)? {
+        let letter = system(tx, workspace, thread_id, subject, text.clone(), &to)?;
+        post(tx, now, workspace, letter)?;
+    }
+    Ok(())
+}
+
+/// Whoever came later than the message that began a thread is not told what that one is about.
+fn by_subject(
+    tx: &WriteTx<'_>,
+    key: ThreadKey,
+    thread: &Thread,
+    all: Vec<AgentNo>,
+) -> Result<Vec<(String, Vec<AgentNo>)>, Failure> {
+    let first = messages::find(tx, (key.0, MessageId(key.1.0)))?;
+    let (mut early, mut late) = (Vec::new(), Vec::new());
+    for no in all {
+        let name = mailboxes::get(tx, (key.0, no))?.name;
+        let knows = first.as_ref().is_none_or(|first| is_from(first, no) || went_to(first, &name));
+        if knows { early.push(no) } else { late.push(no) }
+    }
+    let told = [(format!("Thread paused: {}", thread.subject), early), ("Thread paused".to_owned(), late)];
+    Ok(told.into_iter().filter(|(_, who)| !who.is_empty()).collect())
 }
 
 /// A message of the platform to agents of a thread.

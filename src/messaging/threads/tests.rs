@@ -402,6 +402,26 @@ async fn a_thread_is_about_what_one_has_of_it() {
     assert_eq!((&seen["subject"], &seen["participant_count"]), (&json!("About the surprise"), &json!(4)));
 }
 
+/// Whoever came later hears of a pause without what the thread is about to others.
+#[tokio::test]
+async fn a_pause_is_told_without_what_one_has_not_got() {
+    let bench = bench_of_three();
+    let thread = bench.post("ann", &["ben"], "a secret plan", |_| {}).thread;
+    for number in 0..60 {
+        in_thread(&bench, thread, "ann", &["cid"], &number.to_string());
+    }
+    for (agent, expected) in [
+        ("ann", "Thread paused: About a secret plan"),
+        ("ben", "Thread paused: About a secret plan"),
+        ("cid", "Thread paused"),
+    ] {
+        let inbox = get(&bench, agent, "/v1/inbox?limit=200").await;
+        let last = inbox["messages"].as_array().unwrap().last().unwrap()["subject"].clone();
+        assert_eq!(last, json!(expected), "{agent}");
+    }
+    assert_eq!(crate::verify(&bench.context.store.read()).unwrap(), [""; 0]);
+}
+
 /// A reminder's thread is not named after the message that began it.
 #[tokio::test]
 async fn a_thread_that_no_message_began_is_about_its_oldest() {

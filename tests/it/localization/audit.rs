@@ -454,6 +454,10 @@ fn anchors_that_could_not_be_written_are_told_and_written_later() {
     assert_eq!(status["audit"]["anchors_waiting"], 1);
     let warnings = status["warnings"].to_string();
     assert!(warnings.contains("Audit checkpoints cannot be anchored in"), "{warnings}");
+    let metrics = appliance.stranger("operations").get("/metrics").text;
+    for line in ["quintet_localization_anchors_waiting 1.0", "quintet_localization_anchors_failing 1.0"] {
+        assert!(metrics.contains(line), "{metrics}");
+    }
     let doctor = appliance.cli(&["doctor"]);
     assert!(stdout(&doctor).contains("Audit checkpoints cannot be anchored in"), "{}", stdout(&doctor));
     appliance.kill();
