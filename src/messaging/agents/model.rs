@@ -4,6 +4,7 @@ use crate::identity::Agent;
 use crate::model::AgentNo;
 use crate::words::agent_name::AgentName;
 use crate::words::checkout::SessionKey;
+use crate::words::room_name;
 
 /// After so many seconds without a word of it an agent retires.
 const IDLE_SECONDS: i64 = 14 * 86_400;
@@ -35,6 +36,13 @@ pub(crate) struct Registration {
     pub(crate) persona: Option<String>,
     /// A name for a new agent that says nothing to make one of, or whose own is taken; drawn before the transaction.
     pub(crate) spare_name: AgentName,
+}
+
+impl Registration {
+    /// The room of its repository, which who registers joins.
+    pub(crate) fn room(&self) -> Option<String> {
+        self.repo_fingerprint.as_deref().map(room_name::of_repository)
+    }
 }
 
 /// Who has registered.

@@ -10,7 +10,6 @@ use crate::model::{AGENTS_EVER_MAX, AgentKey, AgentNo, WorkspaceNo};
 use crate::refusal::Refusal;
 use crate::rooms;
 use crate::words::agent_name::AgentName;
-use crate::words::room_name;
 
 /// Has somebody register with a key.
 ///
@@ -158,9 +157,9 @@ fn keep(
     if agent.labels.len() as u64 > max && agent.labels.len() > worn {
         return Err(Refusal::LimitReached(AGENT_TAGS.name, max).into());
     }
-    if let Some(fingerprint) = &registration.repo_fingerprint {
+    if let Some(room) = registration.room() {
         // One that is in as many rooms as it may be stays out of this one, and must be able to come back.
-        match rooms::join(tx, key, &room_name::of_repository(fingerprint)) {
+        match rooms::join(tx, key, &room) {
             Ok(()) | Err(Abort::Refused(Refusal::LimitReached(..))) => {}
             Err(abort) => return Err(abort),
         }

@@ -8,8 +8,6 @@ use super::tables::{MOVES, MembersRow, MovesRow, ROOM_HISTORY, ROOMS, ROOMS_OF_A
 use crate::model::{AgentKey, AgentNo, Mark, WorkspaceNo};
 use crate::refusal::Refusal;
 
-/// So many rooms are read at a time when empty ones are looked for.
-const EMPTY_SLICE: usize = 200;
 /// Rooms that an agent can be in.
 const ROOMS_MAX: usize = 1_000;
 
@@ -104,28 +102,6 @@ pub(crate) fn leave(tx: &mut WriteTx<'_>, agent: AgentKey, room: &str) -> Result
         forget_empty(tx, agent.0, room)?;
     }
     Ok(true)
-}
-
-/// Up to `most` rooms that nobody is in, neither in the list nor on the way into it.
-pub(super) fn empty(read: &impl Read, workspace: WorkspaceNo, most: usize) -> Result<Vec<String>, Failure> {
-    let (mut empty, mut after) = (Vec::new(), None);
-    while empty.len() < most {
-        let scan = Scan::prefix(&(workspace,)).limit(EMPTY_SLICE);
-        let scan = after.iter().fold(scan, |scan, after| scan.after(after));
-        let rows = read.scan(&ROOMS, scan)?;
-        let is_last = rows.len() < EMPTY_SLICE;
-        for (key, MembersRow(members)) in rows {
-            if members.is_empty() && find(read, workspace, &key.1)?.is_none_or(|members| members.is_empty()) {
-                empty.push(key.1.clone());
-            }
-            after = Some(key);
-        }
-        if is_last {
-            break;
-        }
-    }
-    empty.truncate(most);
-    Ok(empty)
 }
 
 /// Forgets a room if nobody is in it. What was sent to it stays under its name.

@@ -56,7 +56,7 @@ pub(super) async fn join(mut visit: Visit<Messaging>) -> Answered {
     let workspace = workspace_of(&visit.snapshot(), visit.now(), &token, key.is_some()).map_err(refusal_of)?;
     let admitted = visit.context.admit_own(Service::Messaging, workspace.tenant_id);
     admitted.map_err(|not| Refusal::from(Fault::of_admission(not)))?;
-    rooms::prepare(&visit.context, &workspace).await?;
+    rooms::prepare(&visit.context, &workspace, registration.room().as_deref()).await?;
     let entered = key.map(|key| entered(&workspace, &token, key, &body));
     let (context, prepared) = (visit.context.clone(), PreparedKey::draw());
     let text = prepared.text();

@@ -33,8 +33,8 @@ pub(super) async fn register(call: Call) -> Answered {
     let (workspace, acting) = (call.caller.workspace.clone(), call.caller.agent.clone());
     let mut change = call.change().await?;
     change.begin()?;
-    rooms::prepare(&context, &workspace).await?;
     let (mut registration, ignored) = read_registration(&mut members(&mut change)?, key.scope == Scope::Admin)?;
+    rooms::prepare(&context, &workspace, registration.room().as_deref()).await?;
     // Who says nothing of itself is the agent that it acts as.
     if let (None, None, Some(acting)) = (&registration.name, &registration.role, acting) {
         registration.name = Some(name_of(&acting.name)?);

@@ -125,7 +125,7 @@ async fn join(call: Call) -> Answered {
     let room = room_of(&call)?;
     let mut change = call.change().await?;
     change.begin()?;
-    prepare(&change.call.context, &change.call.caller.workspace).await?;
+    prepare(&change.call.context, &change.call.caller.workspace, Some(&room)).await?;
     let verb = move |tx: &mut WriteTx<'_>, _: Timestamp| {
         members::join(tx, agent, &room)?;
         Ok(standing(&room, true))
@@ -138,7 +138,7 @@ async fn leave(call: Call) -> Answered {
     let room = room_of(&call)?;
     let mut change = call.change().await?;
     change.begin()?;
-    prepare(&change.call.context, &change.call.caller.workspace).await?;
+    prepare(&change.call.context, &change.call.caller.workspace, None).await?;
     let verb = move |tx: &mut WriteTx<'_>, _: Timestamp| {
         members::leave(tx, agent, &room)?;
         Ok(standing(&room, false))

@@ -56,7 +56,7 @@ fn who_reads_the_mail_of_an_address_makes_a_tenant() {
     assert_eq!((made.status, tenants()), (200, before + 1), "{made:?}");
     let key = made.text.split(['<', '>']).find(|text| text.starts_with("ab_sk_")).unwrap();
     let whoami = appliance.client("messaging", key).get("/v1/whoami").expect(200);
-    assert_eq!((&whoami["workspace"]["slug"], &whoami["scope"]), (&json!("acme"), &json!("admin")), "{whoami}");
+    assert_eq!((&whoami["workspace"]["slug"], &whoami["key"]["scope"]), (&json!("acme"), &json!("admin")), "{whoami}");
     for (method, status) in [("GET", 404), ("POST", 404)] {
         let fields = [("content-type", "application/x-www-form-urlencoded"), ("origin", own.as_str())];
         assert_eq!(stranger.send(method, path, &fields, b"").status, status);
