@@ -61,6 +61,8 @@ pub(super) struct Talk {
     pub(super) number: usize,
     /// Who wrote a message of it, or has got one.
     pub(super) present: BTreeSet<usize>,
+    /// Who wrote the message that began it, and whom that went to.
+    pub(super) first: BTreeSet<usize>,
     pub(super) messages: u64,
     /// All instants that count for the guard.
     pub(super) counted: Vec<i64>,
@@ -120,6 +122,7 @@ impl Model {
             self.talks.push(Talk {
                 number: self.talks.len(),
                 present: BTreeSet::new(),
+                first: to.iter().copied().chain([from]).collect(),
                 messages: 0,
                 counted: Vec::new(),
                 pause: None,
@@ -145,7 +148,9 @@ impl Model {
         }
         if pauses {
             let talk = &mut self.talks[number];
-            talk.messages += 1;
+            // Whoever came later is told in other words.
+            talk.messages += u64::from(!talk.present.is_disjoint(&talk.first));
+            talk.messages += u64::from(!talk.present.is_subset(&talk.first));
             for agent in talk.present.clone() {
                 if !self.agents[agent].is_retired {
                     self.deliver(agent, number, "paused", Priority::Urgent);
