@@ -180,6 +180,7 @@ messaging-long: rocksdb ## messaging under kill -9, and against its models, for 
 	@$(in) QUINTET_KILLS=$(ROUNDS) cargo test --locked --test it -- --nocapture what_was_accepted_is_there_once
 	@$(in) QUINTET_MESSAGING_CASES=$(ROUNDS) cargo test --locked -p quintet-messaging --lib -- --nocapture days_go_as
 	@$(in) QUINTET_MESSAGING_RUNS=$(ROUNDS)000 cargo test --locked -p quintet-messaging --lib -- --nocapture approvals_live_as
+	@$(in) QUINTET_AGE_CASES=$(ROUNDS) cargo test --locked --test it -- --nocapture what_age_seals
 
 power-cuts-long: rocksdb ## power cuts under the real binary; needs root (ROUNDS=N)
 	@$(in) QUINTET_POWER_CUTS=$(ROUNDS) cargo test --locked --test privileged power_cut -- --nocapture

@@ -20,10 +20,10 @@ to_ask=(git)
 # tests/corpora/), busybox-static (what the containers of tests run), docker-registry (what tests pull images from), tj3
 # and tzdata (what working hours are compared with), openssl (a client that encrypted listeners are tried with), systemd
 # (judges the units; it is not started), unzip and libarchive-tools (bsdtar; both read releases), swaks and postfix (send mail
-# here, and take it).
+# here, and take it), age (seals what encrypted workspaces take).
 to_test=(
     strace rsync hledger python3-venv busybox-static docker-registry tj3 tzdata openssl systemd
-    unzip libarchive-tools swaks postfix
+    unzip libarchive-tools swaks postfix age
 )
 
 say() { printf 'prerequisites: %s\n' "$*"; }

@@ -3,7 +3,7 @@
 //! Nouns: the one [`clock`], tenants and their keys ([`access`]), stored answers of requests ([`idempotency`]),
 //! the strict pieces HTTP interfaces are put together from ([`http`]), page [`cursor`]s, token buckets
 //! ([`limits`]), quotas and usage ([`metering`]), the one way out ([`egress`]) and what is told to other systems through
-//! it ([`deliveries`], [`webhooks`]), the [`stopping`] of what would not end by itself, engines that are asked for words ([`chat`]), who people are
+//! it ([`deliveries`], [`webhooks`]), the [`stopping`] of what would not end by itself, work in the [`background`], engines that are asked for words ([`chat`]), who people are
 //! ([`identity`]) and what their browsers hold ([`sessions`]), [`ids`] and [`secrets`], time [`zones`] and what comes again and again in them ([`recurrence`]),
 //! records of [`backups`]; [`verify()`] checks that all rows agree.
 //!
@@ -16,13 +16,14 @@
 //!   except for the names of members and parameters and for what is wrong in a cron pattern, shortened and without
 //!   control characters.
 //!
-//! Reading order: `secrets`, `ids`, `time_text`, `clock`, `stopping`, `cursor`, `limits`, `zones`, `recurrence` · `http` (`json`,
+//! Reading order: `secrets`, `ids`, `time_text`, `clock`, `stopping`, `background`, `cursor`, `limits`, `zones`, `recurrence` · `http` (`json`,
 //! `query`, `body`, `etag`, `precondition`, `problem`, `request_id`) · `egress`, `chat` · `access` · `identity`, `sessions` · `idempotency`, `metering` ·
 //! `deliveries` · `backups` ·
 //! `verify` · `foundation` (what each service is made from, and how a request is let in) · `service` (the way of a request),
 //! `mcp` (the same operations as tools) · `webhooks` (endpoints of tenants).
 
 pub mod access;
+pub mod background;
 pub mod backups;
 pub mod chat;
 pub mod clock;

@@ -2,6 +2,7 @@
 
 use std::sync::Arc;
 
+use quintet_platform::background;
 use quintet_platform::secrets::Digest;
 use quintet_platform::service::{Fault, TURN_TIME};
 use quintet_storage::large::{LargeValue, StagedValue, Upload};
@@ -86,9 +87,9 @@ async fn run<T: Send + 'static>(
     work: impl FnOnce(&Way) -> Result<T, Halt> + Send + 'static,
 ) -> Result<T, Halt> {
     let (way, pieces) = way();
-    let working = tokio::task::spawn_blocking(move || work(&way));
+    let working = background::spawn("release", move || work(&way));
     take(pieces, archive, manifest).await?;
-    // Its panic is logged by the runtime.
+    // Nothing comes of work that panicked.
     working.await.map_err(|_| Halt::Aborted(Abort::Refused(Fault::Internal.into())))?
 }
 

@@ -13,6 +13,7 @@ use tokio_rustls::TlsAcceptor;
 
 use super::body::{Body, Read};
 use super::lines::{Line, Lines};
+use super::places::Place;
 use super::reply::Reply;
 use super::session::{Directory, Session, Step};
 use crate::context::Context;
@@ -85,13 +86,15 @@ impl From<io::Error> for Left {
     }
 }
 
-/// Serves a client to its end.
-pub(super) async fn serve(wire: Box<dyn Wire>, served: Served) {
+/// Serves a client to its end. `place`: is given back with its goodbye, so that it may come again as soon as it has ours.
+pub(super) async fn serve(wire: Box<dyn Wire>, served: Served, mut place: Option<Place>) {
     let mut client = Client { wire, came: BytesMut::new(), out: Vec::new() };
     let domain = served.context.domain().to_owned();
     let mut session = Session::new(&domain, served.acceptor.is_some());
-    if let Err(Left::Stopping) = client.converse(&mut session, &served).await {
-        client.say(&Reply::new(421, "4.3.2", format!("{domain} stops; come back")));
+    match client.converse(&mut session, &served).await {
+        Ok(()) => drop(place.take()),
+        Err(Left::Stopping) => client.say(&Reply::new(421, "4.3.2", format!("{domain} stops; come back"))),
+        Err(Left::Gone) => {}
     }
     // Who does not read his last reply does without.
     let _ = timeout(Duration::from_secs(5), client.flush()).await;

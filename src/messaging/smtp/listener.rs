@@ -65,10 +65,7 @@ async fn accept(
         let served = Served { context: context.clone(), acceptor: acceptor.clone(), source: address.ip() };
         match places.enter(address.ip()) {
             Some(place) => {
-                tokio::spawn(async move {
-                    serve(Box::new(stream), served).await;
-                    drop(place);
-                });
+                tokio::spawn(serve(Box::new(stream), served, Some(place)));
             }
             None => {
                 tokio::spawn(async move {

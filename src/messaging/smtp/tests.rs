@@ -16,7 +16,7 @@ impl Client {
     fn connect(bench: &Bench) -> Client {
         let (client, server) = tokio::io::duplex(1 << 16);
         let served = Served { context: bench.context.clone(), acceptor: None, source: IpAddr::from([192, 0, 2, 1]) };
-        tokio::spawn(serve(Box::new(server), served));
+        tokio::spawn(serve(Box::new(server), served, None));
         Client(client)
     }
 

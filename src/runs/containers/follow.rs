@@ -77,7 +77,14 @@ pub(crate) async fn follow(
     wanted: Wanted,
 ) -> Result<(Source, Follower), Abort<Refusal>> {
     let place = context.followers.enter(run_key.0).ok_or(Refusal::Fault(Fault::Busy))?;
-    let (source, position) = match logs::beginning_at_once(context, run_key, &wanted)? {
+    let begins = logs::beginning_at_once(context, run_key, &wanted)?;
+    if matches!(begins, Some((Source::Live, _))) && !context.is_engine_up() {
+        // What does not answer cannot be followed.
+        let (own, wanted) = (context.clone(), wanted.clone());
+        let read = move || logs::read(&own, run_key, &wanted).map(drop);
+        context.readers.take(run_key.0.0, read).await.map_err(Refusal::Fault)??;
+    }
+    let (source, position) = match begins {
         Some(begins) => begins,
         None => {
             let (own, wanted) = (context.clone(), wanted.clone());

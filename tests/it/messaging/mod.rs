@@ -5,6 +5,7 @@ mod approvals;
 mod client;
 pub mod contract;
 mod crash;
+mod encrypted;
 mod hooks;
 mod keys;
 mod mail;

@@ -29,6 +29,12 @@ fn a_runner_that_hangs_is_down_and_nobody_waits_for_it() {
         }
         wait_until("the engine is down", || house.engine() == "down");
     }
+    let refused = tenant.client.get(&format!("/api/v1/runs/{running}/logs?follow=true"));
+    assert_eq!(
+        refused.expect(503)["code"],
+        "engine_unavailable",
+        "once it is known, nobody follows what does not answer"
+    );
     let waiting = tenant.submit(&script("echo started"));
     wait_until("it waits", || tenant.get(&waiting)["scheduling_info"]["blocked_by"] == "engine");
     let images = crate::support::appliance::quintet()

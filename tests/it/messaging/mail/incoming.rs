@@ -223,7 +223,7 @@ fn base64(bytes: &[u8]) -> String {
 /// 6-messaging.md, M2: so many of one source, and of all.
 #[test]
 fn one_source_has_twenty_connections() {
-    use std::io::{BufRead as _, BufReader};
+    use std::io::{BufRead as _, BufReader, Write as _};
     let appliance = setup().start();
     let connect = || {
         let mut reader = BufReader::new(appliance.connect("smtp").unwrap());
@@ -234,6 +234,16 @@ fn one_source_has_twenty_connections() {
     let mut held: Vec<_> = (0..20).map(|_| connect()).collect();
     assert!(held.iter().all(|(_, line)| line.starts_with("220 ")));
     assert!(connect().1.starts_with("421 4.7.0"));
+    // Who leaves in order may come again as soon as he has our goodbye.
+    for _ in 0..50 {
+        let (mut reader, _) = held.pop().unwrap();
+        reader.get_mut().write_all(b"QUIT\r\n").unwrap();
+        let mut line = String::new();
+        reader.read_line(&mut line).unwrap();
+        assert!(line.starts_with("221 "), "{line}");
+        held.push(connect());
+        assert!(held.last().unwrap().1.starts_with("220 "));
+    }
     held.pop();
     super::until("a place is given back", || connect().1.starts_with("220 "));
 }
