@@ -193,7 +193,7 @@ fn put_new(
     };
     tx.put(&DELIVERIES, &place, &DeliveryRow::new(&delivery, sealed))?;
     if waits {
-        counters.waits(target);
+        counters.waits(new.outbox, target);
         put_due(tx, new.outbox, &delivery, now)?;
     } else {
         if delivery.is_counted {

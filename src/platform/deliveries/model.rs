@@ -17,6 +17,14 @@ pub struct Outbox {
     pub service: Service,
 }
 
+impl Outbox {
+    /// Whether what waits for each endpoint is counted in the outbox's own row, which is written with each delivery: where a
+    /// tenant has few endpoints. Messaging has them by workspace, and counts what waits with each.
+    pub(super) fn counts_by_endpoint(self) -> bool {
+        self.service != Service::Messaging
+    }
+}
+
 /// Where a delivery goes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum Target {

@@ -315,9 +315,12 @@ impl CountersRow {
     }
 
     /// A delivery waits from now on.
-    pub(super) fn waits(&mut self, target: Target) {
+    pub(super) fn waits(&mut self, outbox: Outbox, target: Target) {
         self.pending += 1;
         let Target::Endpoint(endpoint_id) = target else { return };
+        if !outbox.counts_by_endpoint() {
+            return;
+        }
         match self.place_of(endpoint_id) {
             Ok(place) => self.waiting.iter_mut().skip(place).take(1).for_each(|(_, count)| *count += 1),
             Err(place) => self.waiting.insert(place, (endpoint_id.into_bytes(), 1)),

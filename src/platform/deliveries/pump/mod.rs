@@ -336,8 +336,14 @@ impl Inner {
     /// Begins as many attempts as may be, and looks up what is left of one queue that has run empty.
     fn begin(self: &Arc<Self>, in_hand: &mut InHand) -> Result<(), Failure> {
         if let Some((queue, from)) = in_hand.waiting.take_hungry() {
-            let (found, rest_from) = self.rest_of(queue, from, in_hand.floor)?;
-            in_hand.waiting.feed(queue, found, rest_from);
+            match self.rest_of(queue, from, in_hand.floor) {
+                Ok((found, rest_from)) => in_hand.waiting.feed(queue, found, rest_from),
+                Err(failure) => {
+                    // It is looked up again: nothing else leads there.
+                    in_hand.waiting.feed(queue, Vec::new(), Some(from));
+                    return Err(failure);
+                }
+            }
         }
         while let Some(taken) = in_hand.waiting.take(|service| self.most(service)) {
             tokio::spawn(Arc::clone(self).see_to(taken));

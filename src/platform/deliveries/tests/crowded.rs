@@ -1,5 +1,6 @@
 //! What waits for an endpoint is counted, and bounded where the room says so.
 
+use super::super::tables::COUNTERS;
 use super::repeats::{again, make_old};
 use super::*;
 
@@ -119,5 +120,23 @@ async fn an_endpoint_that_is_merely_behind_gets_all_it_is_told() {
     tell_at_most(&world, &[ENDPOINT], 10, most);
     let after = counted(&world);
     assert!(before.pending <= 5 && after.pending == 5 && after.dead_total == before.dead_total + 5 + before.pending);
+    world.check();
+}
+
+/// The row that is written with each delivery does not grow with endpoints where a tenant may have many.
+#[tokio::test(flavor = "multi_thread")]
+async fn what_waits_is_not_counted_by_endpoint_where_those_are_many() {
+    let world = World::new();
+    let of_messaging = Outbox { service: Service::Messaging, ..outbox(TENANT) };
+    world.write(move |tx, now| {
+        for id in 1..=1_000 {
+            let event_id = tx.new_id();
+            let delivery = new(of_messaging, NewTarget::Endpoint(Uuid::from_u128(id)), event_id);
+            enqueue(tx, now, delivery, |_| b"{}".to_vec())?;
+        }
+        Ok(())
+    });
+    let row = world.test.store.read().get(&COUNTERS, &of_messaging.key()).unwrap().unwrap();
+    assert_eq!((row.waiting().count(), Counters::from(row).pending), (0, 1_000));
     world.check();
 }

@@ -99,7 +99,7 @@ async fn verify_tells_whatever_does_not_agree() {
         }),
         ("counts what waits for its endpoints", |tx, (tenant_id, service, _)| {
             let mut row = tx.get(&COUNTERS, &(tenant_id, service))?.unwrap();
-            row.waits(Target::Endpoint(Uuid::from_u128(8)));
+            row.waits(outbox(TENANT), Target::Endpoint(Uuid::from_u128(8)));
             tx.put(&COUNTERS, &(tenant_id, service), &row)
         }),
         ("counts deliveries that wait, and has none", |tx, (tenant_id, service, _)| {
