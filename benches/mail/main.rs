@@ -2,6 +2,7 @@
 //!
 //! `cargo bench --bench mail [-- [MAILS] [in|out]]`, as root. In: Debian's `smtp-source` with 100 sessions from five addresses
 //! (the appliance takes 20 of one), 4 KiB a mail; ours until the last is in the inbox, Postfix until it is in its Maildir.
+//! Ours asks a name server of this machine about each sender, Postfix asks nobody: it has no verdicts.
 //! Out: to `smtp-sink`, ours from the first send over HTTP until the last is taken, Postfix from its first of `smtp-source`.
 //! Best of three rounds, taken in turn.
 #![allow(
@@ -102,13 +103,44 @@ fn rate(mails: usize, begun: Instant) -> f64 {
     f64::from(u32::try_from(mails).unwrap()) / begun.elapsed().as_secs_f64()
 }
 
+/// A name server that has something to say of the sender.
+struct Names {
+    child: Child,
+    address: String,
+}
+
+impl Names {
+    fn start() -> Names {
+        let fetched = Command::new("tests/mails/fetch.sh").output().unwrap();
+        assert!(fetched.status.success(), "{}", String::from_utf8_lossy(&fetched.stderr));
+        let directory = String::from_utf8(fetched.stdout).unwrap();
+        let mut child = Command::new(format!("{}/python/bin/python3", directory.trim()))
+            .args(["tests/mails/names.py", "example.com TXT v=spf1 ip4:10.99.0.0/24 -all"])
+            .arg("_dmarc.example.com TXT v=DMARC1; p=reject")
+            .stdout(Stdio::piped())
+            .spawn()
+            .unwrap();
+        let mut port = String::new();
+        std::io::BufRead::read_line(&mut std::io::BufReader::new(child.stdout.take().unwrap()), &mut port).unwrap();
+        Names { child, address: format!("127.0.0.1:{}", port.trim()) }
+    }
+}
+
+impl Drop for Names {
+    fn drop(&mut self) {
+        let _ = self.child.kill();
+        let _ = self.child.wait();
+    }
+}
+
 /// An appliance with a workspace and an agent, and the key that acts as it.
-fn prepared(relay: &str) -> (Appliance, tempfile::TempDir, String) {
+fn prepared(relay: &str, names: &str) -> (Appliance, tempfile::TempDir, String) {
     let parent = tempfile::tempdir().unwrap();
     let environment = [
         ("QUINTET_MESSAGING__DOMAIN", "mail.example"),
         ("QUINTET_MESSAGING__SMTP_LISTEN", "0.0.0.0:0"),
         ("QUINTET_MESSAGING__SMTP_RELAY", relay),
+        ("QUINTET_MESSAGING__SMTP_RESOLVER", names),
     ];
     let appliance = Appliance::start(parent.path(), &environment);
     appliance.command(&["messaging", "workspace", "create", "bench"]);
@@ -129,7 +161,8 @@ fn ask(appliance: &Appliance, key: &str, path: &str, body: &str) {
 }
 
 fn taken_in(mails: usize) -> f64 {
-    let (appliance, _parent, _key) = prepared("");
+    let names = Names::start();
+    let (appliance, _parent, _key) = prepared("", &names.address);
     let port = appliance.address("smtp").rsplit(':').next().unwrap().parse().unwrap();
     let begun = Instant::now();
     smtp_source(mails, port, TO);
@@ -199,7 +232,8 @@ impl Drop for Sink {
 
 fn handed_on(mails: usize) -> f64 {
     let sink = Sink::start();
-    let (appliance, _parent, key) = prepared(&sink.address);
+    let names = Names::start();
+    let (appliance, _parent, key) = prepared(&sink.address, &names.address);
     let body = format!(r#"{{"to":["ben@example.com"],"subject":"bench","text":"{}"}}"#, "x".repeat(3_000));
     let begun = Instant::now();
     std::thread::scope(|scope| {

@@ -115,7 +115,8 @@ pub const SETTINGS: &[Setting] = &[
     setting(&["runs", "ceilings", "max_image_mb"], Kind::Integer(0, MAX), Default::Unset),
     setting(&["runs", "ceilings", "retention_days"], Kind::Integer(1, MAX), Default::Unset),
     setting(&["runs", "ceilings", "stop_grace_seconds"], Kind::Integer(0, MAX), Default::Unset),
-    setting(&["runs", "ceilings", "max_webhook_endpoints"], Kind::Integer(0, MAX), Default::Unset),
+    // What waits is counted by endpoint in one row, which every event writes anew.
+    setting(&["runs", "ceilings", "max_webhook_endpoints"], Kind::Integer(0, 1_000), Default::Unset),
     setting(&["egress", "allow_private"], Kind::Networks, Default::EmptyList),
     setting(&["authorization", "url"], Kind::Url, Default::Text("")),
     setting(&["authorization", "api_key"], Kind::Secret, Default::Text("")),

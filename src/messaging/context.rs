@@ -14,6 +14,7 @@ use tokio::sync::watch;
 
 use crate::attendance::Attendance;
 use crate::identity::{Workspace, agents, keys};
+use crate::intake::{RefusedMails, Unanswered};
 use crate::model::{AgentKey, unpacked};
 use crate::rejections::Rejections;
 use crate::wakes::{self, Wakes};
@@ -153,6 +154,10 @@ pub struct Parts {
     pub(crate) sign_ups: Turns,
     /// What came of mail.
     pub(crate) mail_figures: MailFigures,
+    /// How often mail that was refused is written down.
+    pub(crate) refused_mails: RefusedMails,
+    /// Names that mail from outside need not wait for.
+    pub(crate) unanswered: Arc<Unanswered>,
     /// How many mails are handed to the relay now.
     pub(crate) mail_under_way: watch::Sender<usize>,
     rates: Buckets<String>,
@@ -209,6 +214,8 @@ impl Context {
             large_mails: Turns::of(LARGE_MAILS, LARGE_MAILS / 2),
             sign_ups: Turns::new(SIGN_UPS),
             mail_figures: MailFigures::default(),
+            refused_mails: RefusedMails::default(),
+            unanswered: Arc::default(),
             mail_under_way: watch::Sender::new(0),
             rates: Buckets::new(RATED_KEYS_MAX),
             listener: OnceLock::new(),

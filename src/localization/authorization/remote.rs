@@ -21,6 +21,9 @@ use super::system::{AuthorizationSystem, SystemFailure, ToldIntent};
 /// How long a call may take (localization, S4).
 const PATIENCE: Duration = Duration::from_secs(2);
 
+/// What a system says in `code`, under 404 or 410, of a principal that it does not know. No gateway says that by itself.
+const UNKNOWN_PRINCIPAL: &str = "principal_not_found";
+
 /// An authorization system over HTTP.
 pub struct RemoteSystem {
     url: String,
@@ -91,11 +94,14 @@ fn refused(status: StatusCode) -> SystemFailure {
     }
 }
 
-/// Whether the system says that it knows no such principal, which has nothing there, then. It says so as JSON: a proxy that
-/// knows no such page takes nobody's grants.
+/// Whether the system says that it knows no such principal, which has nothing there, then. It says so by a code of its own:
+/// a gateway that knows no such route takes nobody's grants, whether it says that as a page or as JSON.
 fn is_unknown(status: StatusCode, body: &[u8]) -> bool {
-    let is_object = || matches!(parse(body, Limits::default()), Ok(Json::Object(_)));
-    matches!(status, StatusCode::NOT_FOUND | StatusCode::GONE) && is_object()
+    let says_so = || {
+        let json = parse(body, Limits::default()).ok();
+        json.is_some_and(|json| json.get("code").and_then(Json::as_str) == Some(UNKNOWN_PRINCIPAL))
+    };
+    matches!(status, StatusCode::NOT_FOUND | StatusCode::GONE) && says_so()
 }
 
 /// The ids in `{"intents": [{"intent_id", …}]}`. `None`: it says something else.
@@ -161,12 +167,16 @@ mod tests {
     #[test]
     fn whom_the_system_does_not_know_has_nothing_there() {
         for (status, body, is_meant) in [
-            (404, r#"{"code":"not_found"}"#, true),
-            (410, "{}", true),
+            (404, r#"{"code":"principal_not_found","message":"nobody"}"#, true),
+            (410, r#"{"code":"principal_not_found"}"#, true),
+            (404, r#"{"code":"not_found"}"#, false),
+            (404, r#"{"message":"no Route matched with those values"}"#, false),
+            (404, r#"{"code":404}"#, false),
+            (410, "{}", false),
             (404, "", false),
             (404, "<html>no such page</html>", false),
             (404, "[]", false),
-            (403, "{}", false),
+            (403, r#"{"code":"principal_not_found"}"#, false),
         ] {
             let status = StatusCode::from_u16(status).unwrap();
             assert_eq!(is_unknown(status, body.as_bytes()), is_meant, "{status} {body}");

@@ -34,6 +34,8 @@ struct Marks {
     id: Option<u128>,
     /// What signs it, where that does not cover what it calls itself.
     signature: Option<u128>,
+    /// What else would sign it by itself, if it were sent again with nothing but that.
+    others: Vec<u128>,
 }
 
 impl Marks {
@@ -44,7 +46,8 @@ impl Marks {
             Form::Standard => None,
             Form::Own | Form::Service => Some(digest(b"signature", &proved.signature)),
         };
-        Marks { id, signature }
+        let others = proved.others.iter().map(|other| digest(b"signature", other)).collect();
+        Marks { id, signature, others }
     }
 }
 
@@ -87,11 +90,11 @@ pub(super) fn remember(
     proved: &Proved,
     delivery_id: Uuid,
 ) -> Result<(), Failure> {
-    let Marks { id, signature } = Marks::of(endpoint, proved);
+    let Marks { id, signature, others } = Marks::of(endpoint, proved);
     let row = ReplayRow { timestamp: proved.timestamp, seen_at: now, delivery_id: delivery_id.into_bytes() };
     let part = part_of(now);
     tx.falls_due(REPLAYS.spec().tag, end_of(part));
-    for mark in id.into_iter().chain(signature) {
+    for mark in id.into_iter().chain(signature).chain(others) {
         if let Some((place, _)) = find(tx, now, agent, mark)? {
             tx.delete(&REPLAYS, &place);
         }

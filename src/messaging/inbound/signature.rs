@@ -44,6 +44,8 @@ pub(super) struct Proved {
     pub(super) timestamp: i64,
     /// What signs it.
     pub(super) signature: [u8; SIGNATURE_BYTES],
+    /// What else signs it, in forms that do not sign what it calls itself: each would do by itself.
+    pub(super) others: Vec<[u8; SIGNATURE_BYTES]>,
     /// Whether by the secret that was before.
     pub(super) is_by_previous: bool,
 }
@@ -78,7 +80,7 @@ impl Shown<'_> {
 pub(super) fn prove(headers: &HeaderMap, body: &[u8], secrets: &Secrets) -> Option<Proved> {
     let forms = [standard(headers), own(headers), service(headers)];
     let keys = [Some(&secrets.current), secrets.previous.as_ref()];
-    let mut proved = None;
+    let mut proved: Option<Proved> = None;
     for shown in forms.into_iter().flatten() {
         for (place, key) in keys.into_iter().enumerate() {
             let Some(key) = key else { continue };
@@ -87,14 +89,20 @@ pub(super) fn prove(headers: &HeaderMap, body: &[u8], secrets: &Secrets) -> Opti
             for signature in &shown.signatures {
                 is_good |= constant_time_eq(signature, &expected);
             }
-            if is_good && proved.is_none() {
-                proved = Some(Proved {
-                    form: shown.form,
-                    id: shown.id.map(str::to_owned),
-                    timestamp: shown.seconds,
-                    signature: expected,
-                    is_by_previous: place > 0,
-                });
+            match &mut proved {
+                _ if !is_good => {}
+                Some(_) if shown.form == Form::Standard => {}
+                Some(proved) => proved.others.push(expected),
+                None => {
+                    proved = Some(Proved {
+                        form: shown.form,
+                        id: shown.id.map(str::to_owned),
+                        timestamp: shown.seconds,
+                        signature: expected,
+                        others: Vec::new(),
+                        is_by_previous: place > 0,
+                    });
+                }
             }
         }
     }

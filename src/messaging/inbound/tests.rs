@@ -632,3 +632,21 @@ async fn fields_at_random_prove_nothing() {
         assert_eq!(super::signature::prove(&headers, b"body", &secrets), None, "{headers:?}");
     }
 }
+
+/// A call may be signed in several forms. It is accepted once, by whichever of them it comes again; and two calls of one
+/// second that say the same are two, where what they call themselves is signed.
+#[tokio::test(flavor = "multi_thread")]
+async fn a_call_in_several_forms_is_one() {
+    let (bench, known) = bench_of(false).await;
+    let (key, at, body) = (known.key(), seconds(&bench), BODY.as_bytes());
+    let fields =
+        |id: &str| [standard(&key, id, at, body), own(&key, at, body), service(&known.secret, "", at, body)].concat();
+    let first = delivery(call(&bench, &known.path, &fields("one"), body).await);
+    let renamed = [vec![("webhook-id", "another".to_owned())], fields("one")[1..].to_vec()].concat();
+    for again in [fields("one"), own(&key, at, body), service(&known.secret, "evt", at, body), renamed] {
+        assert_eq!(call(&bench, &known.path, &again, body).await.0, 401, "{again:?}");
+    }
+    assert_ne!(delivery(call(&bench, &known.path, &fields("two"), body).await), first);
+    assert_eq!(counted(&bench, "ann").await[..3], [2, 0, 4]);
+    verify(&bench);
+}

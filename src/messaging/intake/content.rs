@@ -4,6 +4,7 @@ use mail_parser::{Address, HeaderName, HeaderValue, Message, MessageParser, Mess
 
 use super::bounds::is_within;
 use super::model::{File, Read};
+use super::report::report_of;
 use crate::words::address::is_address;
 use crate::words::subject::SUBJECT_BYTES_MAX;
 
@@ -55,6 +56,7 @@ pub(super) fn as_it_came(mail: &[u8]) -> Read {
 
 fn taken_apart(mail: &[u8], message: &Message<'_>) -> Read {
     let mut read = header(message);
+    read.report = report_of(mail, message);
     read.received = count_received(mail);
     let mut text = texts(message, &message.text_body, |place| message.body_text(place).map(|text| text.into_owned()));
     let has_html = message.html_body.iter().any(|part| is_html(message, *part));
@@ -157,16 +159,22 @@ fn header(message: &Message<'_>) -> Read {
         message_id: message.message_id().map(str::to_owned).filter(|id| is_id(id)),
         references,
         is_automatic: is_automatic(message),
+        is_auto_reply: submitted(message).is_some_and(|said| said.eq_ignore_ascii_case("auto-replied")),
         ..Read::default()
     }
 }
 
 /// RFC 3834, 5: whatever is not `no` was made by a program; reports and lists say so in other words.
 fn is_automatic(message: &Message<'_>) -> bool {
-    let said = message.header(HeaderName::AutoSubmitted).and_then(HeaderValue::as_text);
-    let says = said.is_some_and(|said| !said.split(';').next().unwrap_or_default().trim().eq_ignore_ascii_case("no"));
+    let says = submitted(message).is_some_and(|said| !said.eq_ignore_ascii_case("no"));
     let is_report = message.content_type().is_some_and(|said| said.subtype() == Some("report"));
     says || is_report
+}
+
+/// How a mail says that it was made, but for what stands behind that.
+fn submitted<'m>(message: &'m Message<'_>) -> Option<&'m str> {
+    let said = message.header(HeaderName::AutoSubmitted).and_then(HeaderValue::as_text)?;
+    said.split([';', '(']).next().map(str::trim)
 }
 
 fn addresses(of: Option<&Address<'_>>) -> Vec<String> {

@@ -62,8 +62,11 @@ pub(super) fn keep(tx: &mut WriteTx<'_>, now: Timestamp, domain: &str, kept: Kep
             Abort::Failed(failure) => Abort::Failed(failure),
             Abort::Refused(_) => Abort::Refused(NotTaken::DayIsFull),
         })?;
-        let (reports, recipients): (Vec<Recipient>, Vec<Recipient>) =
-            parcel.recipients.iter().cloned().partition(|recipient| recipient.bounce_of.is_some());
+        let (reports, recipients): (Vec<Recipient>, Vec<Recipient>) = parcel
+            .recipients
+            .iter()
+            .cloned()
+            .partition(|recipient| recipient.bounce_of.is_some() && is_report(&sender, &read));
         for report in &reports {
             reported(tx, now, &workspace, report, &read)?;
         }
@@ -72,6 +75,12 @@ pub(super) fn keep(tx: &mut WriteTx<'_>, now: Timestamp, domain: &str, kept: Kep
         }
     }
     Ok(())
+}
+
+/// Whether mail to the address that a message was sent from says that the message did not arrive: it comes from nobody, and
+/// is neither the answer of somebody who is away (RFC 3834, 4) nor a report of anything else. All other mail is mail.
+fn is_report(sender: &str, read: &Read) -> bool {
+    sender.is_empty() && !read.is_auto_reply && read.report.as_ref().is_none_or(|report| report.is_failure)
 }
 
 /// Delivers a mail to agents of a workspace.
@@ -87,12 +96,12 @@ fn deliver(
         return Err(NotTaken::Closed.into());
     }
     let agents = addressees(tx, workspace, domain, read, recipients)?;
-    if agents.is_empty() {
-        return Err(NotTaken::Nobody.into());
-    }
     let author = read.from.clone().unwrap_or_else(|| (String::new(), sender.to_owned()));
     let numbers: Vec<AgentNo> = agents.iter().map(|addressee| addressee.no).collect();
-    let thread = thread::of(tx, (workspace, domain), read, &author.1, &numbers)?;
+    let thread = match thread::of(tx, (workspace, domain), read, &author.1, &numbers)? {
+        None => thread::of_sent(tx, workspace, recipients)?,
+        found => found,
+    };
     let is_automatic = read.is_automatic || sender.is_empty();
     let letter = Letter {
         thread: thread.map(|(thread, _)| thread),
@@ -133,18 +142,22 @@ fn label(tx: &mut WriteTx<'_>, workspace: &Workspace, message: MessageId, agents
     Ok(())
 }
 
-/// The agents that it is for and that are there, each once: as those who are to know of it where the mail says so.
+/// The agents that it is for, each once: as those who are to know of it where the mail says so. If one of them is there no
+/// more, nobody gets it: whoever sent it has been told that all do.
 fn addressees(
     tx: &WriteTx<'_>,
     workspace: &Workspace,
     domain: &str,
     read: &Read,
     recipients: &[Recipient],
-) -> Result<Vec<Addressee>, Failure> {
+) -> Result<Vec<Addressee>, Abort<NotTaken>> {
     let mut all: Vec<Addressee> = Vec::with_capacity(recipients.len());
     for recipient in recipients {
         let mailbox = mailboxes::get(tx, (workspace.no, recipient.agent))?;
-        if mailbox.is_retired || all.iter().any(|known| known.no == recipient.agent) {
+        if mailbox.is_retired {
+            return Err(NotTaken::Nobody.into());
+        }
+        if all.iter().any(|known| known.no == recipient.agent) {
             continue;
         }
         let own = address::of_agent(&workspace.slug, &mailbox.name, domain);
@@ -216,11 +229,13 @@ fn reported(
         return Ok(());
     }
     outbox::put(tx, key, outgoing)?;
-    let text = format!(
+    let mut text = format!(
         "A mail server reports that the message {} did not arrive everywhere. It went to {went_to}. Nothing more is sent \
          of it.",
         ulid(id.0),
     );
+    let failed = read.report.iter().flat_map(|report| &report.failed);
+    failed.for_each(|line| text.push_str(&format!("\n{line}")));
     let mut subject = format!("Not delivered: {}", message.subject);
     subject.truncate(subject.floor_char_boundary(SUBJECT_BYTES_MAX));
     let letter = system(tx, workspace, message.thread, subject, text, &[report.agent])?;

@@ -82,6 +82,10 @@ pub(crate) struct Read {
     pub(crate) references: Vec<String>,
     /// Whether it says that nobody wrote it.
     pub(crate) is_automatic: bool,
+    /// Whether it says that a program answers for somebody who is away.
+    pub(crate) is_auto_reply: bool,
+    /// What became of mail, if it is a report of that (RFC 3464).
+    pub(crate) report: Option<Report>,
     /// How many servers it has passed, as they say.
     pub(crate) received: usize,
     /// Its text.
@@ -90,6 +94,15 @@ pub(crate) struct Read {
     pub(crate) html: Option<String>,
     /// The files with it.
     pub(crate) files: Vec<File>,
+}
+
+/// A report of what became of mail (RFC 3464).
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub(crate) struct Report {
+    /// Whether it says of anybody that he does not get it.
+    pub(crate) is_failure: bool,
+    /// Who does not, and by which status, in its words.
+    pub(crate) failed: Vec<String>,
 }
 
 /// A file with a mail.

@@ -49,7 +49,7 @@ pub(crate) async fn take(context: &Context, arrived: Arrived) -> Result<String, 
     outcome
 }
 
-/// Tells of a mail that is refused, as far as it was read.
+/// Tells of a mail that is refused, as far as it was read, if not of too many an hour: anybody can send what is refused.
 pub(crate) async fn refused(context: &Context, arrived: &Arrived, why: NotTaken) {
     let (code, status, words) = why.reply();
     if code < 500 {
@@ -59,6 +59,11 @@ pub(crate) async fn refused(context: &Context, arrived: &Arrived, why: NotTaken)
     let mut workspaces: BTreeMap<WorkspaceNo, Vec<&Recipient>> = BTreeMap::new();
     for recipient in &arrived.envelope.recipients {
         workspaces.entry(recipient.workspace).or_default().push(recipient);
+    }
+    let now = context.now();
+    workspaces.retain(|workspace, _| context.refused_mails.note(*workspace, now));
+    if workspaces.is_empty() {
+        return;
     }
     let subject = content::subject_of(&arrived.bytes);
     let lines = workspaces.into_iter().map(|(workspace, recipients)| {
@@ -88,7 +93,7 @@ async fn taken(context: &Context, arrived: &Arc<Arrived>) -> Result<String, NotT
         return Err(NotTaken::Loops);
     }
     let name_servers = context.settings.mail.name_servers.as_ref();
-    let verdicts = verdicts::found(name_servers, context.domain(), arrived).await;
+    let verdicts = verdicts::found(name_servers, &context.unanswered, context.domain(), arrived).await;
     let mut staged = Vec::new();
     let kept = prepare(context, arrived, read, verdicts, &mut staged).await?;
     let (domain, id) = (context.domain().to_owned(), kept.id.clone());

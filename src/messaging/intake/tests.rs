@@ -286,6 +286,65 @@ async fn reports_are_recorded_and_never_answered() {
     verified(&bench);
 }
 
+/// Answers of programs and of people, and reports of a delay, go to the address that a message was sent from as well: they
+/// are mail, and keep nobody from hearing that the message did not arrive.
+#[tokio::test(flavor = "multi_thread")]
+async fn what_is_no_report_is_mail_in_the_thread() {
+    let bench = Bench::with_mail(Mail { is_listening: true, ..crate::testing::mail_with_relay() });
+    bench.agent("ann");
+    let body = json!({"to": ["ben@example.com"], "subject": "Lunch", "text": "?"});
+    let (_, sent) = bench.call_as("ann", "POST", "/v1/messages", body).await;
+    let envelope = format!("agentbus+acme.ann+b.{}@{DOMAIN}", sent["id"].as_str().unwrap().to_lowercase());
+    let status = |action: &str| {
+        format!(
+            "Content-Type: multipart/report; report-type=delivery-status; boundary=x\n\n--x\n\
+             Content-Type: message/delivery-status\n\nReporting-MTA: dns; x\n\nFinal-Recipient: rfc822; ben@example.com\n\
+             Action: {action}\nStatus: 5.1.1\n\n--x--\n"
+        )
+    };
+    for (sender, subject, rest, direction) in [
+        ("", "away", "Auto-Submitted: auto-replied (vacation)\n\nAsk zoe.\n".to_owned(), "ingress"),
+        ("ben@example.com", "away too", "Auto-Submitted: auto-replied\n\nAsk zoe.\n".to_owned(), "ingress"),
+        ("ben@example.com", "Re: Lunch", "\nYes.\n".to_owned(), "ingress"),
+        ("", "delayed", status("delayed"), "ingress"),
+        ("", "failed", status("failed"), "system"),
+    ] {
+        let mail = format!("From: ben@example.com\nSubject: {subject}\n{rest}").replace('\n', "\r\n");
+        let arrived = Arrived {
+            envelope: Envelope { sender: sender.to_owned(), recipients: vec![recipient(&bench, &envelope)] },
+            source: IpAddr::from([192, 0, 2, 1]),
+            helo: "relay.example".to_owned(),
+            protocol: "ESMTP",
+            bytes: mail.into_bytes(),
+        };
+        take(&bench.context, arrived).await.unwrap();
+        let rows = inbox(&bench, "ann").await;
+        let row = rows.last().unwrap();
+        assert_eq!((&row["direction"], &row["thread_id"]), (&json!(direction), &sent["thread_id"]), "{subject}");
+        let shown = delivery(&bench, "ann", row).await;
+        match direction {
+            "system" => assert!(shown["text_body"].as_str().unwrap().ends_with("\nben@example.com 5.1.1"), "{shown}"),
+            _ => assert_eq!(row["subject"], *subject),
+        }
+    }
+    let (_, told) = bench.call(&bench.admin, "GET", "/v1/admin/undeliverable", Value::Null).await;
+    assert_eq!(told["undeliverable"].as_array().unwrap().len(), 1);
+    verified(&bench);
+}
+
+/// All who were accepted get a mail, or nobody does.
+#[tokio::test(flavor = "multi_thread")]
+async fn who_goes_while_mail_comes_takes_it_from_all() {
+    let bench = bench();
+    bench.agent("ann");
+    bench.agent("zed");
+    let mail = arrived(&bench, "ben@example.com", &["ann", "zed"], PLAIN);
+    let (status, answer) = bench.call_as("zed", "POST", "/v1/agents/zed/retire", Value::Null).await;
+    assert!(status < 300, "{answer}");
+    assert_eq!(take(&bench.context, mail).await, Err(NotTaken::Nobody));
+    assert!(inbox(&bench, "ann").await.is_empty());
+}
+
 /// Whatever comes, its reader neither panics nor makes more of it than it is.
 #[test]
 fn whatever_comes_is_read() {

@@ -4,7 +4,7 @@
 use quintet_platform::ids::parse_ulid;
 use quintet_storage::{Failure, Read};
 
-use super::model::Read as Mail;
+use super::model::{Read as Mail, Recipient};
 use crate::identity::Workspace;
 use crate::mail::model::{Message, Sender};
 use crate::mail::{messages, origins, threads};
@@ -30,6 +30,18 @@ pub(super) fn of(
         }
     }
     Ok(None)
+}
+
+/// The thread of the message whose sender's address the mail is for, and the message: answers of programs go there, and often
+/// name nothing else.
+pub(super) fn of_sent(
+    read: &impl Read,
+    workspace: &Workspace,
+    recipients: &[Recipient],
+) -> Result<Option<(ThreadId, MessageId)>, Failure> {
+    let Some(id) = recipients.iter().find_map(|recipient| recipient.bounce_of) else { return Ok(None) };
+    let message = messages::find(read, (workspace.no, id))?;
+    Ok(message.map(|message| (message.thread, id)))
 }
 
 /// The messages that a reference may mean: our own by what they are called here, others by what they were called.

@@ -8,5 +8,5 @@
 mod paper;
 mod visible;
 
-pub(crate) use paper::{answer, begin, end, is_from_here, notice, source};
+pub(crate) use paper::{answer, begin, end, is_from_here, network, notice, source};
 pub(crate) use visible::visible;

@@ -1,7 +1,7 @@
 //! A page as text, complete without scripts, and the answer that it comes in.
 
 use std::fmt::Write as _;
-use std::net::SocketAddr;
+use std::net::{Ipv6Addr, SocketAddr};
 use std::sync::LazyLock;
 
 use axum::extract::ConnectInfo;
@@ -10,6 +10,7 @@ use http::header::{CACHE_CONTROL, CONTENT_SECURITY_POLICY, REFERRER_POLICY, X_CO
 use http::{HeaderMap, HeaderName, HeaderValue};
 use quintet_platform::http::html::escape;
 use quintet_platform::http::web_origin::{is_from, web_origin};
+use quintet_platform::limits::source_key;
 use quintet_platform::secrets::digest;
 use quintet_platform::service::{Answer, Visit};
 
@@ -36,6 +37,14 @@ pub(crate) fn is_from_here(context: &Context, headers: &HeaderMap) -> bool {
 pub(crate) fn source(visit: &Visit<Messaging>) -> String {
     let source = visit.parts.extensions.get::<ConnectInfo<SocketAddr>>();
     source.map_or_else(String::new, |ConnectInfo(source)| source.ip().to_canonical().to_string())
+}
+
+/// The same as far as one host has it for himself: of IPv6 that is a network.
+pub(crate) fn network(visit: &Visit<Messaging>) -> String {
+    let source = visit.parts.extensions.get::<ConnectInfo<SocketAddr>>();
+    source.map_or_else(String::new, |ConnectInfo(source)| {
+        Ipv6Addr::from(source_key(source.ip())).to_canonical().to_string()
+    })
 }
 
 /// A page that says why there is nothing to do on it.

@@ -15,6 +15,10 @@ use crate::context::{Relay, RelayEncryption};
 /// How long connecting may take, and each thing that is said after that.
 const CONNECT_TIME: Duration = Duration::from_secs(15);
 const STEP_TIME: Duration = Duration::from_secs(120);
+/// How long a mail's bytes and the answer behind them may take: who gives up sooner sends what was taken once more (RFC 5321,
+/// 4.5.3.2.6). And besides, what its bytes take at this pace, in bytes a second.
+const END_TIME: Duration = Duration::from_secs(600);
+const PACE_BYTES: u64 = 64 << 10;
 /// The port at which encryption begins with the connection (RFC 8314, 3.3).
 const ENCRYPTED_PORT: u16 = 465;
 /// What is kept of what the relay says, in characters.
@@ -152,19 +156,23 @@ impl Connection {
         }
         // The client ends the last line itself.
         let bytes = mail.bytes.strip_suffix(b"\r\n").unwrap_or(&mail.bytes);
-        self.client.data(bytes).await.map_err(|error| judged(&error))
+        self.client.timeout = END_TIME + Duration::from_secs(bytes.len() as u64 / PACE_BYTES);
+        let reply = self.client.data(bytes).await;
+        self.client.timeout = STEP_TIME;
+        self.begun_anew(reply).await
     }
 
     async fn ask(&mut self, command: String) -> Result<(), (Said, bool)> {
         let reply = self.client.cmd(command).await.and_then(|reply| reply.assert_positive_completion());
-        match reply {
-            Ok(()) => Ok(()),
-            Err(error) => {
-                let (said, is_good) = judged(&error);
-                let is_good = is_good && self.client.rset().await.is_ok();
-                Err((said, is_good))
-            }
-        }
+        self.begun_anew(reply).await
+    }
+
+    /// After a refusal the relay forgets the mail, or the next one would come to be within it.
+    async fn begun_anew(&mut self, reply: Result<(), Error>) -> Result<(), (Said, bool)> {
+        let Err(error) = reply else { return Ok(()) };
+        let (said, is_good) = judged(&error);
+        let is_good = is_good && self.client.rset().await.is_ok();
+        Err((said, is_good))
     }
 
     /// Whether it is good still: the relay may have gone since the last mail.
@@ -182,8 +190,9 @@ impl Connection {
 fn judged(error: &Error) -> (Said, bool) {
     let (code, words) = told(error);
     match code {
+        // What is out of its order says nothing of the mail.
+        Some(421 | 503) | None => (Said::Later(words), false),
         Some(500..) => (Said::No(words), true),
-        Some(421) | None => (Said::Later(words), false),
         Some(_) => (Said::Later(words), true),
     }
 }

@@ -8,9 +8,10 @@
 //! - a mail that the relay has taken for somebody is not sent to him again;
 //! - verbs open no connection; what the relay says is a text of somebody else's, and is cut.
 //!
-//! Reading order: `written` (what is sent) · `client` (speaking to the relay) · `settle` (the verb) · `pump` ·
+//! Reading order: `written` (what is sent) · `client` (speaking to the relay) · `settle` (the verb) · `ahead`, `pump` ·
 //! `at_once` (mail that somebody waits for).
 
+mod ahead;
 mod at_once;
 mod client;
 mod pump;

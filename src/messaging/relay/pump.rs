@@ -3,7 +3,7 @@
 //! It is work of the clock: whenever something is due it begins as many attempts as may be at once. Each runs by itself, and
 //! when it is settled the next one begins. On a rehearsal clock the work waits until nothing is under way.
 
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::{BTreeMap, BTreeSet, VecDeque};
 use std::convert::Infallible;
 use std::panic::AssertUnwindSafe;
 use std::sync::atomic::Ordering;
@@ -12,25 +12,26 @@ use std::time::{Duration, Instant};
 
 use futures_util::FutureExt as _;
 use quintet_platform::clock::{BoxFuture, DueWork};
-use quintet_storage::{Abort, Failure, Timestamp, Uuid};
+use quintet_storage::{Abort, Failure, Timestamp};
 use tokio::sync::{Notify, Semaphore};
 
+use super::ahead::{Ahead, READ_PAUSE};
 use super::client::{Connection, connect};
 use super::settle::{Outcome, Settled, settle};
 use super::written::{Written, write};
 use crate::context::Context;
 use crate::mail::messages;
 use crate::model::{MessageId, WorkspaceNo};
-use crate::outbox::{self, OutgoingKey, What};
+use crate::outbox::{self, OutgoingKey, State, What};
 
 /// Attempts at once, and of one workspace.
 const AT_ONCE_MAX: usize = 16;
 const OF_A_WORKSPACE_MAX: usize = 8;
-/// Rows of the index that are looked at to find one that may begin.
-const LOOK_ROWS: usize = 1_024;
 /// A mail with more bytes of files is held as a whole only when few others are.
 const LARGE_BYTES: u64 = 1 << 20;
 const LARGE_AT_ONCE_MAX: usize = 2;
+/// Large ones that are remembered to wait.
+const LARGE_WAITING_MAX: usize = 256;
 /// How long a connection waits for another mail, and how many it takes.
 const KEPT_TIME: Duration = Duration::from_secs(5);
 const MAILS_OF_A_CONNECTION_MAX: u32 = 100;
@@ -40,7 +41,7 @@ const SETTLE_PAUSE: Duration = Duration::from_secs(1);
 /// How often it is looked for what is under way while a rehearsal clock waits.
 const REST_PAUSE: Duration = Duration::from_millis(20);
 /// How long the index is left alone when it cannot be read, in microseconds.
-const READ_PAUSE_MICROS: i64 = 1_000_000;
+const FAILED_PAUSE_MICROS: i64 = 1_000_000;
 
 /// Hands mail to the relay. Clones share everything.
 #[derive(Clone)]
@@ -56,11 +57,51 @@ struct Inner {
 
 #[derive(Default)]
 struct InHand {
+    ahead: Ahead,
     under_way: BTreeSet<OutgoingKey>,
+    /// Large ones that wait until another one has ended: they take nobody's place meanwhile.
+    large_waiting: VecDeque<OutgoingKey>,
     /// What cannot be seen to until the next start: it is damaged.
     left_alone: BTreeSet<OutgoingKey>,
     /// Nothing can be written down any more: what is sent now would be sent again.
     is_over: bool,
+}
+
+/// What became of an attempt.
+enum Tried {
+    /// It was made.
+    Made(Outcome),
+    /// The mail is large, and as many as may be are under way.
+    Waits,
+    /// The mail is gone, or not due any more.
+    Nothing,
+}
+
+/// Who has how many attempts under way.
+struct Places(BTreeMap<WorkspaceNo, usize>);
+
+impl Places {
+    /// Whether a workspace may have one more.
+    fn has(&self, workspace: WorkspaceNo) -> bool {
+        self.0.get(&workspace).is_none_or(|count| *count < OF_A_WORKSPACE_MAX)
+    }
+}
+
+impl InHand {
+    /// One more waits among the large ones. Where there are that many it is read again in its time.
+    fn wait_large(&mut self, key: OutgoingKey) {
+        if self.large_waiting.len() < LARGE_WAITING_MAX {
+            self.large_waiting.push_back(key);
+        }
+    }
+
+    fn places(&self) -> Places {
+        let mut places = BTreeMap::new();
+        for (workspace, _) in &self.under_way {
+            *places.entry(*workspace).or_default() += 1;
+        }
+        Places(places)
+    }
 }
 
 impl Pump {
@@ -85,20 +126,10 @@ impl DueWork for Pump {
     }
 
     fn next_due(&self) -> Option<Timestamp> {
-        let now = self.0.context.now();
-        match self.0.look(now) {
-            Ok((startable, later)) => {
-                if startable.is_empty() {
-                    later
-                } else {
-                    Some(now)
-                }
-            }
-            Err(failure) => {
-                tracing::warn!(%failure, "it cannot be found out which mail is due");
-                Some(now.plus_micros(READ_PAUSE_MICROS))
-            }
-        }
+        self.0.next_due().unwrap_or_else(|failure| {
+            tracing::warn!(%failure, "it cannot be found out which mail is due");
+            Some(self.0.context.now().plus_micros(FAILED_PAUSE_MICROS))
+        })
     }
 
     fn run_due(&self) -> BoxFuture<'_, ()> {
@@ -125,57 +156,79 @@ impl Inner {
         self.in_hand.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// What may begin now, and when something is due after that.
-    fn look(&self, now: Timestamp) -> Result<(Vec<OutgoingKey>, Option<Timestamp>), Failure> {
-        let in_hand = self.in_hand();
-        if in_hand.is_over || self.context.stopping.is_stopping() {
-            return Ok((Vec::new(), None));
+    /// When something may begin. `None`: nothing waits, or what waits is seen to when an attempt ends.
+    fn next_due(&self) -> Result<Option<Timestamp>, Failure> {
+        let mut in_hand = self.in_hand();
+        if !self.may_begin(&in_hand) {
+            return Ok(None);
+        }
+        let is_read = self.read_on(&mut in_hand)?;
+        let now = self.context.now();
+        let places = in_hand.places();
+        if in_hand.ahead.has_startable(|workspace| places.has(workspace)) {
+            return Ok(Some(now));
+        }
+        let soon = now.plus_micros(READ_PAUSE.as_micros().try_into().unwrap_or(i64::MAX));
+        let (has_rest, later) = in_hand.ahead.rest();
+        Ok(if has_rest || !is_read { Some(later.map_or(soon, |later| later.min(soon))) } else { later })
+    }
+
+    fn may_begin(&self, in_hand: &InHand) -> bool {
+        !in_hand.is_over && !self.context.stopping.is_stopping() && in_hand.under_way.len() < AT_ONCE_MAX
+    }
+
+    /// Reads what is due, unless that was done a moment ago; whether it was done now. A rehearsal clock stands still, so
+    /// all of it is read at once there.
+    fn read_on(&self, in_hand: &mut InHand) -> Result<bool, Failure> {
+        let is_rehearsal = self.context.clock.is_rehearsal();
+        if in_hand.ahead.is_fresh() && !is_rehearsal {
+            return Ok(false);
         }
         let read = self.context.store.read();
         // What was due before the clock was put back is due still.
-        let now = now.max(read.time());
-        let first = (Timestamp::EPOCH, WorkspaceNo(0), Uuid::nil());
-        let mut of_workspace: BTreeMap<WorkspaceNo, usize> = BTreeMap::new();
-        for (workspace, _) in &in_hand.under_way {
-            *of_workspace.entry(*workspace).or_default() += 1;
-        }
-        let room = AT_ONCE_MAX.saturating_sub(in_hand.under_way.len());
-        let mut startable = Vec::new();
-        for (at, key) in outbox::due_from(&read, first, LOOK_ROWS)? {
-            if at > now {
-                return Ok((startable, Some(at)));
-            }
-            if startable.len() == room {
-                return Ok((startable, None));
-            }
-            let own = of_workspace.entry(key.0).or_default();
-            let is_known = in_hand.under_way.contains(&key) || in_hand.left_alone.contains(&key);
-            if !is_known && *own < OF_A_WORKSPACE_MAX {
-                *own += 1;
-                startable.push(key);
+        let now = self.context.now().max(read.time());
+        let InHand { ahead, under_way, left_alone, large_waiting, .. } = in_hand;
+        let is_busy =
+            |key: &OutgoingKey| under_way.contains(key) || left_alone.contains(key) || large_waiting.contains(key);
+        loop {
+            ahead.read(&read, now, is_busy)?;
+            if !is_rehearsal || !ahead.rest().0 {
+                return Ok(true);
             }
         }
-        Ok((startable, None))
     }
 
-    /// Begins as many attempts as may be.
-    fn begin(self: &Arc<Self>) -> Result<(), Failure> {
-        let (startable, _) = self.look(self.context.now())?;
-        for key in startable {
-            if self.in_hand().under_way.insert(key) {
-                self.context.mail_under_way.send_modify(|count| *count += 1);
-                tokio::spawn(Arc::clone(self).see_to(key));
-            }
+    /// Begins as many attempts as may be; whether any was.
+    fn begin(self: &Arc<Self>) -> Result<bool, Failure> {
+        let mut in_hand = self.in_hand();
+        if !self.may_begin(&in_hand) {
+            return Ok(false);
         }
-        Ok(())
+        self.read_on(&mut in_hand)?;
+        let mut has_begun = false;
+        let mut large = self.large.available_permits();
+        while in_hand.under_way.len() < AT_ONCE_MAX {
+            let places = in_hand.places();
+            let has_place = |workspace| places.has(workspace);
+            let waiting = if large > 0 { in_hand.large_waiting.iter().position(|key| has_place(key.0)) } else { None };
+            let waiting = waiting.and_then(|place| in_hand.large_waiting.remove(place));
+            large -= usize::from(waiting.is_some());
+            let Some(key) = waiting.or_else(|| in_hand.ahead.take(has_place)) else { break };
+            in_hand.under_way.insert(key);
+            has_begun = true;
+            self.context.mail_under_way.send_modify(|count| *count += 1);
+            tokio::spawn(Arc::clone(self).see_to(key));
+        }
+        Ok(has_begun)
     }
 
     /// Makes an attempt and has it settled; then the next ones begin.
     async fn see_to(self: Arc<Self>, key: OutgoingKey) {
         let tried = AssertUnwindSafe(self.attempt(key)).catch_unwind().await;
         match tried.unwrap_or(Err(Failure::Panicked)) {
-            Ok(Some(outcome)) => self.settle(key, outcome).await,
-            Ok(None) => {}
+            Ok(Tried::Made(outcome)) => self.settle(key, outcome).await,
+            Ok(Tried::Waits) => self.in_hand().wait_large(key),
+            Ok(Tried::Nothing) => {}
             Err(failure) if is_lasting(&failure) => self.leave_alone(key, &failure),
             Err(failure) => {
                 tracing::warn!(%failure, "a mail that is due cannot be read; trying again");
@@ -184,8 +237,11 @@ impl Inner {
         }
         self.in_hand().under_way.remove(&key);
         self.context.mail_under_way.send_modify(|count| *count = count.saturating_sub(1));
+        // Where nothing can begin now, the clock finds out when.
+        if !self.begin().is_ok_and(|has_begun| has_begun) {
+            self.context.clock.wake();
+        }
         self.settled.notify_waiters();
-        self.context.clock.wake();
     }
 
     fn leave_alone(&self, key: OutgoingKey, failure: &Failure) {
@@ -193,11 +249,14 @@ impl Inner {
         self.in_hand().left_alone.insert(key);
     }
 
-    /// Makes an attempt. `None`: the mail is gone.
-    async fn attempt(self: &Arc<Self>, key: OutgoingKey) -> Result<Option<Outcome>, Failure> {
-        let Some(outgoing) = outbox::find(&self.context.store.read(), key)? else { return Ok(None) };
+    /// Makes an attempt.
+    async fn attempt(self: &Arc<Self>, key: OutgoingKey) -> Result<Tried, Failure> {
+        let Some(outgoing) = outbox::find(&self.context.store.read(), key)? else { return Ok(Tried::Nothing) };
+        if !matches!(outgoing.state, State::Due(_)) {
+            return Ok(Tried::Nothing);
+        }
         let Some(relay) = &self.context.settings.mail.relay else {
-            return Ok(Some(Outcome::NotAsked("messaging.smtp_relay names no relay".to_owned())));
+            return Ok(Tried::Made(Outcome::NotAsked("messaging.smtp_relay names no relay".to_owned())));
         };
         let is_large = match &outgoing.what {
             What::Message(_) => {
@@ -206,22 +265,22 @@ impl Inner {
             }
             What::Note { .. } => false,
         };
-        let _turn = match is_large {
-            true => self.large.acquire().await.ok(),
-            false => None,
-        };
+        let turn = if is_large { self.large.try_acquire().ok() } else { None };
+        if is_large && turn.is_none() {
+            return Ok(Tried::Waits);
+        }
         let context = self.context.clone();
         let writing =
             tokio::task::spawn_blocking(move || write(&context.store.read(), context.domain(), key, &outgoing));
         let mail: Written = match writing.await.map_err(|_| Failure::Panicked)?? {
             Ok(mail) => mail,
-            Err(_) => return Ok(Some(Outcome::Nothing)),
+            Err(_) => return Ok(Tried::Made(Outcome::Nothing)),
         };
         let mut connection = match self.kept().await {
             Some(connection) => connection,
             None => match connect(&self.context.settings.mail.egress, relay, self.context.domain()).await {
                 Ok(connection) => connection,
-                Err(why) => return Ok(Some(Outcome::NotAsked(format!("the relay: {why}")))),
+                Err(why) => return Ok(Tried::Made(Outcome::NotAsked(format!("the relay: {why}")))),
             },
         };
         let (said, is_good) = connection.hand(&mail).await;
@@ -230,7 +289,8 @@ impl Inner {
         } else if is_good {
             tokio::spawn(connection.leave());
         }
-        Ok(Some(Outcome::Said(mail.recipients.into_iter().zip(said).collect())))
+        drop(turn);
+        Ok(Tried::Made(Outcome::Said(mail.recipients.into_iter().zip(said).collect())))
     }
 
     /// A connection that is there from a moment ago.

@@ -180,6 +180,7 @@ async fn all_that_goes_wrong_once_goes_right_later() {
         ("RCPT TO:<ben@", ["450 4.2.0 greylisted", "250 fine"]),
         ("MAIL FROM", ["421 4.3.2 not now", "250 fine"]),
         ("MAIL FROM", ["", "250 fine"]),
+        ("MAIL FROM", ["503 5.5.1 nested MAIL command", "250 fine"]),
         ("EHLO", ["500 what?", "250 relay.example"]),
         ("DATA", ["451 4.3.0 later", "354 go on"]),
         ("MAIL-ENDS", ["452 4.3.1 full", "250 fine"]),
@@ -198,6 +199,51 @@ async fn all_that_goes_wrong_once_goes_right_later() {
         assert!(undeliverable(&bench).await.is_empty() && inbox(&bench).await.is_empty());
         verified(&bench);
     }
+}
+
+/// The next mail of the connection, which may be anybody's, is not taken for a part of the one that was refused.
+#[tokio::test(flavor = "multi_thread")]
+async fn a_mail_that_is_refused_is_forgotten_before_the_next_one() {
+    for (command, answers) in [
+        ("MAIL FROM", ["450 4.3.0 later", "250 fine"]),
+        ("RCPT", ["450 4.3.0 later", "250 fine"]),
+        ("DATA", ["451 4.3.0 later", "354 go on"]),
+        ("MAIL-ENDS", ["452 4.3.1 full", "250 fine"]),
+    ] {
+        let script = Script::new(&[(command, &answers)]);
+        let bench = bench(&script).await;
+        send(&bench, &["ben@example.com"]).await;
+        bench.advance(1).await;
+        assert_eq!(script.heard().last().map(String::as_str), Some("RSET"), "{command}");
+    }
+}
+
+/// However much is due for one workspace, what is due for another one is found, and has its turn.
+#[tokio::test(flavor = "multi_thread")]
+async fn nobody_waits_behind_all_mail_of_somebody_else() {
+    let bench = Bench::new();
+    let many = bench.workspace.clone();
+    let few = crate::identity::Workspace { no: crate::model::WorkspaceNo(many.no.0 + 1), ..many.clone() };
+    let (no_of_many, no_of_few) = (many.no, few.no);
+    bench
+        .run(move |tx, now| {
+            let note = outbox::Note { to: "ben@example.com", subject: "x", text: "x" };
+            for workspace in std::iter::repeat_n(&many, 1_500).chain([&few]) {
+                outbox::enqueue_note(tx, now, workspace, note)?;
+            }
+            Ok(())
+        })
+        .unwrap();
+    let read = bench.context.store.read();
+    let mut ahead = super::ahead::Ahead::default();
+    let has_few = |ahead: &super::ahead::Ahead| ahead.has_startable(|no| no == no_of_few);
+    ahead.read(&read, bench.now(), |_| false).unwrap();
+    assert_eq!((has_few(&ahead), ahead.rest().0), (false, true));
+    ahead.read(&read, bench.now(), |_| false).unwrap();
+    assert_eq!((has_few(&ahead), ahead.rest()), (true, (false, None)));
+    let taken: Vec<_> = (0..3).map(|_| ahead.take(|_| true).unwrap().0).collect();
+    assert_eq!(taken, [no_of_many, no_of_few, no_of_many]);
+    assert!(ahead.take(|no| no == no_of_few).is_none());
 }
 
 /// M4: after a day it is over, and whoever wrote it is told once.

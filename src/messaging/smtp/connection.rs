@@ -5,6 +5,7 @@ use std::net::IpAddr;
 use std::time::Duration;
 
 use bytes::BytesMut;
+use quintet_platform::limits::source_key;
 use quintet_platform::service::Turn;
 use quintet_storage::Uuid;
 use tokio::io::{AsyncRead, AsyncReadExt as _, AsyncWrite, AsyncWriteExt as _};
@@ -47,14 +48,6 @@ pub(super) struct Served {
     /// What encrypts, if anything does.
     pub(super) acceptor: Option<TlsAcceptor>,
     pub(super) source: IpAddr,
-}
-
-/// The network that a source is of, as a number: whoever has an address of IPv6 has all of 2^64.
-fn network_of(source: IpAddr) -> Uuid {
-    Uuid::from_u128(match source.to_canonical() {
-        IpAddr::V4(address) => u128::from(u32::from(address)),
-        IpAddr::V6(address) => u128::from(address) >> 64 << 64,
-    })
 }
 
 impl Directory for Context {
@@ -107,11 +100,17 @@ impl Client {
         let mut lines = Lines::default();
         loop {
             let line = self.line(&mut lines, served).await?;
-            let step = match line {
+            let mut step = match line {
                 Line::Whole(line) => session.command(&line, &served.context),
-                Line::Bare => session.broken(Reply::new(550, "5.6.0", "a CR or LF by itself: lines end with CR LF")),
-                Line::TooLong => session.broken(Reply::new(500, "5.5.2", "the line is too long")),
+                Line::Bare => session.answered(Reply::new(550, "5.6.0", "a CR or LF by itself: lines end with CR LF")),
+                Line::TooLong => session.answered(Reply::new(500, "5.5.2", "the line is too long")),
             };
+            if let Step::Read(reply) = &step {
+                let Some(envelope) = session.take_envelope() else { continue };
+                self.say(reply);
+                let reply = self.mail(session, served, envelope).await?;
+                step = session.answered(reply);
+            }
             match step {
                 Step::Say(reply) => self.say(&reply),
                 Step::Leave(reply) => {
@@ -123,12 +122,7 @@ impl Client {
                     self.encrypt(served).await?;
                     session.encrypted();
                 }
-                Step::Read(reply) => {
-                    let Some(envelope) = session.take_envelope() else { continue };
-                    self.say(&reply);
-                    let reply = self.mail(session, served, envelope).await?;
-                    self.say(&reply);
-                }
+                Step::Read(_) => {}
             }
         }
     }
@@ -241,7 +235,7 @@ impl Client {
 
     /// Sources take turns, and none has all of them.
     async fn turn(&mut self, served: &Served) -> Result<Turn, Left> {
-        match served.context.large_mails.hold(network_of(served.source), 1, TURN_TIME).await {
+        match served.context.large_mails.hold(Uuid::from_u128(source_key(served.source)), 1, TURN_TIME).await {
             Ok(turn) => Ok(turn),
             Err(_) => {
                 // The mail goes on to come, and is not read: there is no other way to say so.

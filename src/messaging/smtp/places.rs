@@ -4,6 +4,7 @@ use std::collections::HashMap;
 use std::net::IpAddr;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
+use quintet_platform::limits::source_key;
 use tokio::sync::Notify;
 
 /// Connections in all, and of one source.
@@ -16,7 +17,8 @@ pub(super) struct Places(Arc<Inner>);
 
 #[derive(Debug, Default)]
 struct Inner {
-    held: Mutex<HashMap<IpAddr, usize>>,
+    /// By the number of the source: of IPv6 that is its network.
+    held: Mutex<HashMap<u128, usize>>,
     left: Notify,
 }
 
@@ -24,17 +26,17 @@ struct Inner {
 #[derive(Debug)]
 pub(super) struct Place {
     all: Places,
-    source: IpAddr,
+    source: u128,
 }
 
 impl Places {
-    fn held(&self) -> MutexGuard<'_, HashMap<IpAddr, usize>> {
+    fn held(&self) -> MutexGuard<'_, HashMap<u128, usize>> {
         self.0.held.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
     /// A place for a connection; `None`: there are too many.
     pub(super) fn enter(&self, source: IpAddr) -> Option<Place> {
-        let source = source.to_canonical();
+        let source = source_key(source);
         let mut held = self.held();
         let all: usize = held.values().sum();
         let own = held.get(&source).copied().unwrap_or(0);
@@ -93,5 +95,10 @@ mod tests {
         assert!(of(6).is_some());
         held.clear();
         assert_eq!(places.count(), 0);
+        // Whoever has an address of IPv6 has a whole network of them.
+        let of = |address: String| places.enter(address.parse().unwrap());
+        let _held: Vec<Place> = (0..OF_A_SOURCE_MAX).map(|host| of(format!("2001:db8::{host:x}")).unwrap()).collect();
+        assert!(of("2001:db8::ffff".to_owned()).is_none());
+        assert!(of("2001:db8:0:1::1".to_owned()).is_some());
     }
 }

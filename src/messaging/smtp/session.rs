@@ -95,8 +95,8 @@ impl Session {
         self.has_named = false;
     }
 
-    /// A line that is no command.
-    pub(super) fn broken(&mut self, reply: Reply) -> Step {
+    /// What is answered to something other than a command: to a broken line, or to a mail.
+    pub(super) fn answered(&mut self, reply: Reply) -> Step {
         self.told(Step::Say(reply))
     }
 

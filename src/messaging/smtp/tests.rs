@@ -100,6 +100,25 @@ async fn nothing_is_smuggled() {
     assert_eq!(crate::verify(&bench.context.store.read()).unwrap(), [""; 0]);
 }
 
+/// Whoever sends nothing but what is refused is left, and fills nobody's list.
+#[tokio::test(flavor = "multi_thread")]
+async fn refused_mails_are_errors_and_are_told_within_bounds() {
+    let bench = bench();
+    for _ in 0..8 {
+        let mut client = Client::connect(&bench);
+        client.say(b"EHLO c\r\n").await;
+        client.hear(2).await;
+        for mail in 1..=10 {
+            client.say(format!("MAIL FROM:<a@b>\r\n{TO}DATA\r\nSubject: x\r\n\r\na\nb\r\n.\r\n").as_bytes()).await;
+            let last = client.hear(4).await.pop().unwrap();
+            assert_eq!(last, if mail < 10 { "550 5.6.0" } else { "421 4.7.0" });
+        }
+        assert!(client.is_left().await);
+    }
+    let (_, told) = bench.call(&bench.admin, "GET", "/v1/admin/undeliverable?limit=200", Value::Null).await;
+    assert_eq!(told["undeliverable"].as_array().unwrap().len(), 60);
+}
+
 #[tokio::test(flavor = "multi_thread")]
 async fn a_mail_as_large_as_may_be_and_one_byte_more() {
     let bench = bench();

@@ -16,6 +16,8 @@ const REMEMBERED: u64 = 4_096;
 /// For how long an answer is remembered at the most, and that there is none.
 const REMEMBERED_TIME: Duration = Duration::from_secs(3_600);
 const REMEMBERED_NONE_TIME: Duration = Duration::from_secs(300);
+/// For how long that there is none is remembered where the answer does not say it.
+const REMEMBERED_NONE_TIME_LEAST: Duration = Duration::from_secs(10);
 
 /// What asks them. Clones share what they remember.
 pub type NameServers = TokioResolver;
@@ -46,6 +48,7 @@ pub fn resolver(server: Option<SocketAddr>) -> Result<NameServers, NoNameServers
     options.attempts = ATTEMPTS;
     options.cache_size = REMEMBERED;
     options.positive_max_ttl = Some(REMEMBERED_TIME);
+    options.negative_min_ttl = Some(REMEMBERED_NONE_TIME_LEAST);
     options.negative_max_ttl = Some(REMEMBERED_NONE_TIME);
     let builder = TokioResolver::builder_with_config(config, TokioRuntimeProvider::default());
     builder.with_options(options).build().map_err(|error| told(&error))

@@ -31,7 +31,8 @@ impl Webhooks {
         Ok(endpoints)
     }
 
-    /// Whether so little waits for a target that there may be more than what happens.
+    /// Whether so little waits for a target that there may be more than what happens. Addresses that runs brought along are
+    /// one target together.
     pub(super) fn has_room(&self, read: &impl Read, tenant_id: Uuid, target: Target) -> Result<bool, Failure> {
         Ok(waiting_for(read, self.outbox(tenant_id), target)? < ASKED_WAITING_MAX)
     }

@@ -36,6 +36,8 @@ enum Mood {
     Refusing,
     /// It says yes to everything, and what it has is no JSON.
     Senseless,
+    /// A gateway is there in its place.
+    Elsewhere,
     /// It hangs up.
     HangingUp,
 }
@@ -74,11 +76,16 @@ impl System {
         assert!(lower.contains(&format!("authorization: bearer {OWN}\r\n")), "{head}");
         let mut words = head.split_whitespace();
         let (method, path) = (words.next().unwrap(), words.next().unwrap());
-        let mood = self.0.lock().unwrap().mood;
+        let mood = {
+            let mut state = self.0.lock().unwrap();
+            state.asked += 1;
+            state.mood
+        };
         let (status, answer) = match mood {
             Mood::Unavailable => (503, "{}".to_owned()),
             Mood::Refusing => (422, "{}".to_owned()),
             Mood::Senseless => (200, "<html>".to_owned()),
+            Mood::Elsewhere => (404, json!({"message": "no Route matched with those values"}).to_string()),
             Mood::HangingUp => return,
             Mood::Behind if method == "PUT" => {
                 std::thread::sleep(LATE);
@@ -96,7 +103,6 @@ impl System {
 
     fn answer(&self, method: &str, path: &str, body: &[u8]) -> (u16, String) {
         let mut state = self.0.lock().unwrap();
-        state.asked += 1;
         let mut names = path.strip_prefix("/authz/intents/").unwrap().split('/').map(str::to_owned);
         let (principal, intent) = (names.next().unwrap(), names.next());
         let own = state.intents.entry(principal.clone()).or_default();
@@ -111,7 +117,7 @@ impl System {
                 (201, String::new())
             }
             ("DELETE", Some(intent)) => (if own.remove(&intent).is_some() { 204 } else { 404 }, String::new()),
-            ("GET", None) if own.is_empty() => (404, json!({"code": "not_found"}).to_string()),
+            ("GET", None) if own.is_empty() => (404, json!({"code": "principal_not_found"}).to_string()),
             ("GET", None) => (200, json!({"intents": own.values().collect::<Vec<_>>()}).to_string()),
             other => panic!("{other:?}"),
         }
@@ -125,6 +131,11 @@ impl System {
     fn intents(&self, principal: &Value) -> Vec<Value> {
         let state = self.0.lock().unwrap();
         state.intents.get(principal.as_str().unwrap()).map(|own| own.values().cloned().collect()).unwrap_or_default()
+    }
+
+    /// How often it was asked or told something.
+    fn asked(&self) -> u64 {
+        self.0.lock().unwrap().asked
     }
 
     /// Somebody takes everything from a principal, without asking the appliance.
@@ -307,9 +318,18 @@ fn what_is_removed_there_is_degraded_here() {
     let (one, other) = (account(&desk, "one"), account(&desk, "other"));
     let own = key_of(&desk, &path_of(&one));
     let (lost, kept) = (viewer(&desk, &one), viewer(&desk, &other));
-    // What it says makes no sense: nothing is missing for that. Then somebody takes the grant away there.
-    system.mood(Mood::Senseless);
-    own.get("/v1/projects").expect(200);
+    // What it says makes no sense, or somebody else says it: nothing is missing for that.
+    for mood in [Mood::Senseless, Mood::Elsewhere] {
+        let asked = system.asked();
+        system.mood(mood);
+        let begun = Instant::now();
+        while system.asked() < asked + 2 {
+            assert!(begun.elapsed() < PATIENCE, "it is not asked for what both have");
+            std::thread::sleep(Duration::from_millis(50));
+        }
+        own.get("/v1/projects").expect(200);
+    }
+    // Then somebody takes the grant away there.
     system.forget(&one["id"]);
     system.mood(Mood::Tame);
     let found = becomes(&desk, &lost, "degraded");

@@ -20,7 +20,7 @@ use crate::context::Context;
 use crate::dialect::{Answered, Messaging, WRITER_TIME};
 use crate::identity::keys::{PreparedKey, token_place};
 use crate::outbox::Note;
-use crate::pages::{answer, is_from_here, notice, source};
+use crate::pages::{answer, is_from_here, network, notice};
 use crate::refusal::Refusal;
 use crate::relay;
 
@@ -129,7 +129,7 @@ async fn send(visit: &Visit<Messaging>, wish: Wish) -> Result<(), Refusal> {
     let _turn = context.sign_ups.hold(Uuid::nil(), 1, PATIENCE).await.map_err(Refusal::from)?;
     let token: Secret = data_encoding::BASE64URL_NOPAD.encode(&random_bytes::<TOKEN_BYTES>()).into();
     let place = token_place(&digest(token.expose().as_bytes()));
-    let (own, asked, source) = (token.clone(), wish.clone(), source(visit));
+    let (own, asked, source) = (token.clone(), wish.clone(), network(visit));
     let verb = move |tx: &mut WriteTx<'_>, now: Timestamp| asking::ask(tx, now, asked, source, own.expose());
     context.write(WRITER_TIME, verb).await.map_err(refusal_of)?;
     let text = format!(

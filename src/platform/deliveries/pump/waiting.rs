@@ -20,8 +20,9 @@ pub(super) const QUEUE_HELD_MAX: usize = 500;
 /// One first attempt has its turn behind so many further ones, if both wait. With five attempts in all, four of five are
 /// further ones: these are never behind.
 const RETRIES_IN_A_ROW: u8 = 7;
-/// Slow lanes that are remembered.
-const SLOW_LANES_MAX: usize = 10_000;
+/// Slow lanes of an outbox that are remembered, the last that were found so: one that is forgotten is slow again after one
+/// round of attempts.
+const SLOW_LANES_MAX: usize = 256;
 /// Attempts in flight, of all.
 pub(super) const IN_FLIGHT_MAX: usize = 256;
 /// The last of these are for outboxes that have few in flight: so many with receivers that keep silent leave them alone.
@@ -79,8 +80,8 @@ pub(super) struct Waiting {
     /// Queues that have run empty and have more in the table.
     hungry: VecDeque<QueueKey>,
     in_flight_of: HashSet<DuePlace>,
-    /// Lanes whose last attempt took long.
-    slow: HashSet<LaneKey>,
+    /// Lanes whose last attempt took long, by outbox, the last one at the end.
+    slow: HashMap<OutboxKey, VecDeque<Uuid>>,
     /// What cannot be seen to until the next start.
     left_alone: HashSet<DuePlace>,
 }
@@ -192,7 +193,8 @@ impl Waiting {
         let (key, kind) = queue;
         let (outbox, lane_id) = key;
         let held = self.outboxes.entry(outbox).or_default();
-        let new = || Lane { is_slow: self.slow.contains(&key), ..Lane::default() };
+        let is_slow = || self.slow.get(&outbox).is_some_and(|lanes| lanes.contains(&lane_id));
+        let new = || Lane { is_slow: is_slow(), ..Lane::default() };
         let queue = held.lanes.entry(lane_id).or_insert_with(new).queue_mut(kind);
         if queue.ready.len() >= QUEUE_HELD_MAX {
             queue.rest_from = Some(due);
@@ -237,19 +239,35 @@ impl Waiting {
         }
         let Some(held) = self.outboxes.get_mut(&outbox) else { return };
         held.ended(lane_id, pace);
-        match pace {
-            Pace::None => {}
-            Pace::Quick => {
-                self.slow.remove(&taken.lane);
-            }
-            Pace::Slow if self.slow.len() < SLOW_LANES_MAX => {
-                self.slow.insert(taken.lane);
-            }
-            Pace::Slow => {}
-        }
+        self.note_pace(taken.lane, pace);
         self.enter(taken.lane);
         // Others of the outbox may have waited for this one.
         self.enter_outbox(outbox);
+    }
+
+    /// Remembers how a lane was found, for when it has nothing left and then something again.
+    fn note_pace(&mut self, (outbox, lane_id): LaneKey, pace: Pace) {
+        match pace {
+            Pace::None => {}
+            Pace::Quick => {
+                if let Some(lanes) = self.slow.get_mut(&outbox) {
+                    lanes.retain(|lane| *lane != lane_id);
+                    if lanes.is_empty() {
+                        self.slow.remove(&outbox);
+                    }
+                }
+            }
+            Pace::Slow => {
+                let lanes = self.slow.entry(outbox).or_default();
+                if lanes.contains(&lane_id) {
+                    return;
+                }
+                if lanes.len() >= SLOW_LANES_MAX {
+                    lanes.pop_front();
+                }
+                lanes.push_back(lane_id);
+            }
+        }
     }
 
     /// Since when the oldest of what is in hand is due.

@@ -251,3 +251,28 @@ fn slow_lanes_have_half_of_an_outbox_together() {
     waiting.offer((key(1, 500), Kind::First), due(key(1, 500), 5_000));
     assert_eq!(take(&mut waiting).map(|taken| taken.lane), Some(key(1, 500)));
 }
+
+/// Slow lanes of one outbox push no other's out of memory, and the last that were found so are known.
+#[test]
+fn slow_lanes_are_remembered_for_each_outbox() {
+    let mut waiting = Waiting::default();
+    let found_slow = |waiting: &mut Waiting, lane: LaneKey| {
+        waiting.offer((lane, Kind::First), due(lane, 0));
+        let taken = take(waiting).unwrap();
+        waiting.ended(taken, Pace::Slow);
+    };
+    found_slow(&mut waiting, key(2, 1));
+    let most = u128::try_from(SLOW_LANES_MAX).unwrap();
+    for lane in 1..=most + 1 {
+        found_slow(&mut waiting, key(1, lane));
+    }
+    assert_eq!(waiting.slow.values().map(VecDeque::len).sum::<usize>(), SLOW_LANES_MAX + 1);
+    let expected = [(key(2, 1), 1), (key(1, most + 1), 1), (key(1, 2), 1), (key(1, 1), 4)];
+    for (begin, (lane, in_flight)) in (100..).step_by(100).zip(expected) {
+        for at in begin..begin + 10 {
+            waiting.offer((lane, Kind::First), due(lane, at));
+        }
+        let taken: Vec<Taken> = std::iter::from_fn(|| take(&mut waiting)).collect();
+        assert_eq!(taken.len(), in_flight, "{lane:?}");
+    }
+}
