@@ -24,7 +24,7 @@ pub fn paint(graph: &Graph, plan: &Plan, layout: &Output, work: &mut Work) -> Re
     let name = graph.name().map(|name| name.text.to_string());
     let graph_id = root.text("id").map(str::to_owned);
     let prefix = graph_id.as_ref().map_or_else(String::new, |id| format!("{id}_"));
-    let names = Names { graph: Some(name.as_deref().unwrap_or("%1")), ..Names::default() };
+    let names = Names { graph: Some(graph.title()), ..Names::default() };
     let mut scene = Scene {
         title: name.clone(),
         id: graph_id.unwrap_or_else(|| "graph0".to_owned()),

@@ -86,3 +86,19 @@ fn size_dpi_and_rotation_are_obeyed() {
     );
     assert!(!svg_of("digraph { bgcolor=transparent a }").contains("<polygon"));
 }
+
+#[test]
+fn html_like_text_says_names_and_links_have_ids_of_their_own() {
+    let svg = svg_of(
+        "digraph { \"n<b>\" [label=<\\N in \\G>] b [shape=record label=<<TABLE HREF=\"u\\N\" TITLE=\"\\N\">\
+         <TR><TD>x</TD></TR></TABLE>|<TABLE HREF=\"v\"><TR><TD ID=\"i\\N\" HREF=\"w\">y</TD></TR></TABLE>>] }",
+    );
+    for part in [
+        ">n&lt;b&gt; in %1</text>",
+        "<g id=\"a_node2_0\"><a xlink:href=\"ub\" xlink:title=\"b\">",
+        "<g id=\"a_node2_1\"><a xlink:href=\"v\"",
+        "<g id=\"a_ib\"><a xlink:href=\"w\"",
+    ] {
+        assert!(svg.contains(part), "{part} is missing: {svg}");
+    }
+}
