@@ -218,11 +218,13 @@ impl Router<'_> {
         if let Some(field) = port.field
             && !port.is_side
         {
-            // A field that reaches the side where the way goes on is left there, straight ahead.
+            // A field that reaches the side where the way goes on is left there, straight ahead; so is one that only
+            // the margin around its table keeps from there.
             let half = self.size(node).height / 2.0;
-            let border = if is_upper { field.low.y + half } else { half - field.high.y };
-            if border < 2.0 {
-                let from = Point::new(at.x, center.y + sign * half);
+            let edge = if is_upper { field.low.y } else { field.high.y };
+            let is_at_border = half - edge.abs() < 2.0;
+            if is_at_border || ahead {
+                let from = Point::new(at.x, center.y + if is_at_border { sign * half } else { edge });
                 return Leaving { from, tangent: Some(Point::new(0.0, -1.0)), ..plain };
             }
             if behind && !left && !right {
