@@ -39,3 +39,6 @@ mod hostile;
 
 #[cfg(test)]
 mod oracle;
+
+#[cfg(test)]
+mod shown;

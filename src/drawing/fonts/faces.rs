@@ -9,6 +9,7 @@ use skrifa::outline::OutlinePen;
 use super::collection::Collection;
 use super::embedded::{self, Embedded, Family};
 use super::face::{Face, MISSING};
+use super::order::visual;
 use crate::text::Font;
 
 /// A font file.
@@ -43,12 +44,52 @@ pub struct Fonts<'a> {
     own: &'a Collection,
     faces: HashMap<Key, Option<Face<'a>>>,
     chosen: HashMap<Wanted, Chosen>,
+    /// Glyphs of the operator's, and whether there is nothing to see of them.
+    blank: HashMap<(Key, GlyphId), bool>,
+}
+
+/// Notes whether anything is drawn.
+struct Seen(bool);
+
+impl OutlinePen for Seen {
+    fn move_to(&mut self, _: f32, _: f32) {}
+
+    fn line_to(&mut self, _: f32, _: f32) {
+        self.0 = true;
+    }
+
+    fn quad_to(&mut self, _: f32, _: f32, _: f32, _: f32) {
+        self.0 = true;
+    }
+
+    fn curve_to(&mut self, _: f32, _: f32, _: f32, _: f32, _: f32, _: f32) {
+        self.0 = true;
+    }
+
+    fn close(&mut self) {}
+}
+
+/// Whether a letter is there for those around it, and never seen itself.
+fn is_invisible(c: char) -> bool {
+    matches!(
+        c,
+        '\u{ad}'
+            | '\u{34f}'
+            | '\u{61c}'
+            | '\u{180b}'..='\u{180f}'
+            | '\u{200b}'..='\u{200f}'
+            | '\u{202a}'..='\u{202e}'
+            | '\u{2060}'..='\u{206f}'
+            | '\u{fe00}'..='\u{fe0f}'
+            | '\u{feff}'
+            | '\u{e0000}'..='\u{e0fff}'
+    )
 }
 
 impl<'a> Fonts<'a> {
     /// None yet. The operator's `own` come before the embedded ones.
     pub fn new(own: &'a Collection) -> Fonts<'a> {
-        Fonts { own, faces: HashMap::new(), chosen: HashMap::new() }
+        Fonts { own, faces: HashMap::new(), chosen: HashMap::new(), blank: HashMap::new() }
     }
 
     fn face(&mut self, key: Key) -> Option<&Face<'a>> {
@@ -82,17 +123,19 @@ impl<'a> Fonts<'a> {
         let first = own.map_or(embedded, Key::Own);
         let mut x = 0.0;
         let mut glyphs = Vec::new();
-        for c in text.chars().filter(|c| !c.is_control()) {
+        for c in visual(text).into_iter().filter(|c| !is_invisible(*c)) {
             // Those of the operator also have letters that the embedded ones lack.
             let mut keys = [first, embedded, FALLBACK].into_iter().chain((0..self.own.len()).map(Key::Own));
             let found = keys.find_map(|key| {
                 let face = self.face(key)?;
                 let glyph = face.glyph(c)?;
-                Some((key, glyph, face.advance(glyph), face.units_per_em))
+                let found = (key, glyph, face.advance(glyph), face.units_per_em);
+                (c.is_whitespace() || !self.is_blank(key, glyph)).then_some(found)
             });
+            // Not every font has something to see there, but this one does.
             let missing = || {
-                let face = self.face(embedded)?;
-                Some((embedded, MISSING, face.advance(MISSING), face.units_per_em))
+                let face = self.face(FALLBACK)?;
+                Some((FALLBACK, MISSING, face.advance(MISSING), face.units_per_em))
             };
             let Some((key, glyph, advance, units)) = found.or_else(missing) else { continue };
             let scale = font.size / f64::from(units);
@@ -100,6 +143,23 @@ impl<'a> Fonts<'a> {
             x += advance * scale;
         }
         (glyphs, x)
+    }
+
+    /// Whether a glyph has no outline: fonts of coloured pictures hold letters that are drawn otherwise. The embedded
+    /// fonts have none such.
+    fn is_blank(&mut self, key: Key, glyph: GlyphId) -> bool {
+        if !matches!(key, Key::Own(_)) {
+            return false;
+        }
+        if let Some(known) = self.blank.get(&(key, glyph)) {
+            return *known;
+        }
+        let mut pen = Seen(false);
+        if let Some(face) = self.face(key) {
+            face.outline(glyph, &mut pen);
+        }
+        self.blank.insert((key, glyph), !pen.0);
+        !pen.0
     }
 
     /// Whether a glyph is the operator's: of what such a font may cost, nothing is known.
@@ -145,6 +205,37 @@ mod tests {
             let (_, width) = fonts.line(text, &font);
             assert!((width - crate::text::line_width(text, &font)).abs() < 0.05, "{name}: {width}");
         }
+    }
+
+    #[test]
+    fn no_letter_vanishes() {
+        let own = Collection::default();
+        let mut fonts = Fonts::new(&own);
+        for name in ["Times", "Arial", "Courier", "Nosuch", "Symbol"] {
+            for letter in ["漢", "ก", "\u{10ffff}", "ש", "☃"] {
+                let (glyphs, width) = fonts.line(letter, &font(name));
+                let mut pen = Seen(false);
+                glyphs.iter().for_each(|placed| fonts.outline(placed, &mut pen));
+                assert!(pen.0 && width > 5.0, "{letter} in {name}");
+            }
+            assert!(fonts.line("\u{200d}\u{fe0f}\u{ad}", &font(name)).0.is_empty());
+        }
+    }
+
+    /// A font with the letters, and without anything to see of them, as those of coloured pictures are.
+    #[test]
+    fn letters_without_outlines_are_painted_with_another_font() {
+        let mut bytes = embedded::data((Family::Mono, false, false)).to_vec();
+        let record = bytes.windows(4).position(|tag| tag == b"loca").unwrap();
+        let long = |at: usize| u32::from_be_bytes(bytes[at..at + 4].try_into().unwrap()) as usize;
+        let (start, length) = (long(record + 8), long(record + 12));
+        bytes[start..start + length].fill(0);
+        let directory = tempfile::tempdir().unwrap();
+        std::fs::write(directory.path().join("a.ttf"), bytes).unwrap();
+        let own = Collection::read(directory.path()).unwrap();
+        let mut fonts = Fonts::new(&own);
+        let (glyphs, _) = fonts.line("a b", &font("Liberation Mono"));
+        assert_eq!(glyphs.iter().map(|placed| fonts.is_own(placed)).collect::<Vec<_>>(), [false, true, false]);
     }
 
     #[test]

@@ -7,6 +7,7 @@ mod embedded;
 mod face;
 mod faces;
 mod names;
+mod order;
 
 #[cfg(test)]
 mod tests;

@@ -209,6 +209,11 @@ impl Graph {
         Element { kind, names: &self.names, values: values.map_or(&[], |values| values.as_slice()) }
     }
 
+    /// What `\G` stands for: the graph's name, or what a graph without one is called.
+    pub fn title(&self) -> &str {
+        self.name().map_or("%1", |name| &name.text)
+    }
+
     /// The name of a node; an index that does not exist has an empty one.
     pub fn node_name(&self, node: usize) -> &str {
         self.nodes.get(node).map_or("", |node| &node.name.text)
@@ -223,7 +228,7 @@ impl Graph {
     /// What stands for the escapes of names in the texts of an edge; `name` is that of the edge.
     pub fn names_of_edge<'a>(&'a self, edge: &Edge, name: &'a str) -> text::Names<'a> {
         text::Names {
-            graph: self.name().map(|name| &*name.text),
+            graph: Some(self.title()),
             edge: Some(name),
             tail: Some(self.node_name(edge.tail)),
             head: Some(self.node_name(edge.head)),

@@ -30,7 +30,7 @@ impl Html {
     /// When it is not well formed, or nested too deep.
     pub fn new(source: &str, names: &Names<'_>, font: Font, warnings: &mut Warnings) -> Result<Html, HtmlError> {
         let before = warnings.told();
-        let outcome = read(source, font.clone(), warnings);
+        let outcome = read(source, names, font.clone(), warnings);
         let mut content = match outcome {
             Ok(content) => content,
             Err(problem) => {
@@ -68,6 +68,15 @@ impl Html {
             }
         }
         None
+    }
+}
+
+#[cfg(test)]
+impl Html {
+    /// The lines of a label without tables.
+    pub fn lines(&self) -> Vec<String> {
+        let Content::Text(lines) = &self.content else { return Vec::new() };
+        lines.iter().map(|line| line.spans.iter().map(|span| span.text.as_str()).collect()).collect()
     }
 }
 

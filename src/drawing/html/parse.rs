@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use super::model::{Across, Cell, Content, Line, Span, Table};
 use crate::graph::values::leading_whole;
-use crate::text::{Font, decode_entity, font_name};
+use crate::text::{Font, Names, decode_entity, font_name, substitute};
 use crate::warnings::Warnings;
 
 /// Elements inside one another.
@@ -202,6 +202,8 @@ impl Inside {
 /// The reader, with the font that holds where it is.
 struct Reader<'a, 'w> {
     lexer: Lexer<'a>,
+    /// What `\N` and its like stand for.
+    names: Names<'a>,
     open: Vec<Open>,
     /// What the label and each open cell hold; the last is being filled.
     inside: Vec<Inside>,
@@ -211,9 +213,10 @@ struct Reader<'a, 'w> {
 }
 
 /// Reads a label.
-pub(super) fn read(source: &str, font: Font, warnings: &mut Warnings) -> Result<Content, Problem> {
+pub(super) fn read(source: &str, names: &Names<'_>, font: Font, warnings: &mut Warnings) -> Result<Content, Problem> {
     let mut reader = Reader {
         lexer: Lexer { rest: source, line: 1 },
+        names: *names,
         open: Vec::new(),
         inside: vec![Inside::default()],
         font,
@@ -224,7 +227,7 @@ pub(super) fn read(source: &str, font: Font, warnings: &mut Warnings) -> Result<
         match token {
             Token::Text(text) => reader.text(&text)?,
             Token::Open { name, attributes, is_empty } => {
-                reader.start(&name, attributes)?;
+                reader.start(&name, named(attributes, names))?;
                 if is_empty {
                     reader.end(&name)?;
                 }
@@ -237,6 +240,16 @@ pub(super) fn read(source: &str, font: Font, warnings: &mut Warnings) -> Result<
     }
     let (font, color) = (reader.font, reader.color);
     Ok(reader.inside.pop().unwrap_or_default().finish(&font, &color))
+}
+
+/// Attributes with names where the ones that may hold names have `\N` and its like.
+fn named(mut attributes: Vec<(String, String)>, names: &Names<'_>) -> Vec<(String, String)> {
+    for (key, value) in &mut attributes {
+        if matches!(key.as_str(), "HREF" | "ID" | "TARGET" | "TITLE" | "TOOLTIP") {
+            *value = substitute(value, names);
+        }
+    }
+    attributes
 }
 
 impl Reader<'_, '_> {
@@ -256,6 +269,8 @@ impl Reader<'_, '_> {
     fn text(&mut self, text: &str) -> Result<(), Problem> {
         let is_blank = text.chars().all(|c| c.is_ascii_whitespace());
         let kept: String = text.chars().filter(|c| !c.is_control()).collect();
+        // Only now, so that a name is text whatever stands in it.
+        let kept = substitute(&kept, &self.names);
         let (font, color) = (self.font.clone(), self.color.clone());
         let syntax = self.syntax();
         let line = self.lexer.line;

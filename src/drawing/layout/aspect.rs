@@ -2,27 +2,30 @@
 
 use super::layers::{Kind, Layers};
 use super::model::{Input, Ratio};
-use super::place::Positions;
+use super::place::{CLUSTER_GAP, Positions};
 use crate::geometry::{Point, Rect, Size};
 
-/// Scales the positions as `ratio` and `size` ask for.
-pub fn stretch(input: &Input, layers: &Layers, positions: &mut Positions) {
+/// Scales the positions as `ratio` and `size` ask for. Gives what the drawing then takes up, whether nodes, which do not
+/// grow, reach its borders or not; empty if it is as large as what is in it.
+pub fn stretch(input: &Input, layers: &Layers, positions: &mut Positions) -> Rect {
     let bounds = bounds(input, layers, positions);
     let (width, height) = (bounds.width(), bounds.height());
-    if width < 1.0 || height < 1.0 {
-        return;
+    // Observed: what stands on one rank stays as it is.
+    if width < 1.0 || height < 1.0 || layers.rank_count < 2 {
+        return Rect::EMPTY;
     }
     let (x, y) = factors(input, width, height);
     let known = |factor: f64| factor.is_finite() && (1.0..1e4).contains(&factor);
     if !known(x) || !known(y) || (x - 1.0).max(y - 1.0) < 1e-3 {
-        return;
+        return Rect::EMPTY;
     }
     positions.x.iter_mut().for_each(|at| *at *= x);
     positions.y.iter_mut().for_each(|at| *at *= y);
+    let scaled = |at: Point| Point::new(at.x * x, at.y * y);
     for cluster in positions.clusters.iter_mut().filter(|cluster| !cluster.is_empty()) {
-        cluster.low = Point::new(cluster.low.x * x, cluster.low.y * y);
-        cluster.high = Point::new(cluster.high.x * x, cluster.high.y * y);
+        *cluster = Rect::new(scaled(cluster.low), scaled(cluster.high));
     }
+    Rect::new(scaled(bounds.low), scaled(bounds.high))
 }
 
 /// How much wider and how much taller.
@@ -63,8 +66,9 @@ fn bounds(input: &Input, layers: &Layers, positions: &Positions) -> Rect {
             bounds.include(at);
         }
     }
-    for cluster in positions.clusters.iter() {
-        bounds.include_rect(*cluster);
+    let gap = Point::new(CLUSTER_GAP, CLUSTER_GAP);
+    for cluster in positions.clusters.iter().filter(|cluster| !cluster.is_empty()) {
+        bounds.include_rect(Rect::new(cluster.low - gap, cluster.high + gap));
     }
     bounds
 }

@@ -26,7 +26,7 @@ pub fn layout(input: &Input, work: &mut Work) -> Result<Output, Exhausted> {
     let nest = Nest::new(inner, inner.cluster_rank == ClusterRank::Local);
     let ranking = rank::ranks(inner, &nest, work)?;
     let (layers, mut positions) = best_placed(inner, &nest, &ranking, work)?;
-    aspect::stretch(inner, &layers, &mut positions);
+    let stretched = aspect::stretch(inner, &layers, &mut positions);
     let mut output = Output {
         nodes: (0..inner.nodes.len() as u32).map(|node| positions.at(&layers, node)).collect(),
         sizes: inner.nodes.iter().map(|node| node.size).collect(),
@@ -38,6 +38,7 @@ pub fn layout(input: &Input, work: &mut Work) -> Result<Output, Exhausted> {
             })
             .collect(),
         ranks: (0..inner.nodes.len() as u32).map(|node| layers.places[node].rank).collect(),
+        bounds: stretched,
         ..Output::default()
     };
     let joined = same::joined(inner, &layers, &positions).map(|edges| Input { edges, ..inner.clone() });
@@ -110,7 +111,7 @@ fn finish(input: &Input, nest: &Nest, output: &mut Output) {
             place.label = Some(place::label_in(place.bounds, label.size, label.along, label.across));
         }
     }
-    let mut bounds = Rect::EMPTY;
+    let mut bounds = output.bounds;
     for (at, size) in output.nodes.iter().zip(&output.sizes) {
         bounds.include_rect(Rect::around(*at, *size));
     }

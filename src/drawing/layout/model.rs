@@ -369,6 +369,8 @@ pub struct Route {
     pub beziers: Vec<Vec<Point>>,
     /// The tip of the arrow at the tail, if there is one; its other end is the first control point.
     pub tail_arrow: Option<Point>,
+    /// `concentrate`: the edge from head to tail that this one stands for, whose head the arrow at the tail is.
+    pub stands_for: Option<usize>,
     /// The tip of the arrow at the head, if there is one; its other end is the last control point.
     pub head_arrow: Option<Point>,
     /// The middle of the label.

@@ -40,7 +40,7 @@ pub(super) fn paint(
         items.extend(curves);
         items.extend(arrows(&style, &list, fill.as_ref(), plan, route));
     }
-    let own = link::of(attributes, names, "", None, &mut pen.warnings);
+    let own = link::of(attributes, names, "edge", link::label_text(attributes, "label"), &mut pen.warnings);
     let mut out = link::wrap(id, own, items);
     if style.invisible {
         return out;

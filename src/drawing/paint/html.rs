@@ -1,5 +1,7 @@
 //! HTML-like labels, painted.
 
+use std::cell;
+
 use super::address;
 use super::corners::{fit_gradient, rounded};
 use super::scene::{Anchor, Item, Link, Text};
@@ -23,20 +25,20 @@ pub(super) struct Look<'a> {
     pub scheme: &'a str,
     /// The id of the object's element.
     pub id: &'a str,
+    /// Elements with links that the object's labels have so far.
+    pub links: &'a cell::Cell<usize>,
 }
 
 /// A label that is being painted.
 struct Painter<'a, 'w> {
     look: Look<'a>,
     center: Point,
-    /// Elements with links so far.
-    links: usize,
     warnings: &'w mut Warnings,
 }
 
 /// Paints a label about `center`.
 pub(super) fn paint(label: &Html, center: Point, look: Look<'_>, warnings: &mut Warnings) -> Vec<Item> {
-    let mut painter = Painter { look, center, links: 0, warnings };
+    let mut painter = Painter { look, center, warnings };
     let mut items = Vec::new();
     match &label.content {
         Content::Empty => {}
@@ -63,6 +65,7 @@ impl Painter<'_, '_> {
             Some(color) => self.color(color),
             None => outer.clone(),
         };
+        let number = self.number(frame);
         let mut own = Vec::new();
         self.background(frame, table.border(), &mut own);
         self.rules(table, &line, &mut own);
@@ -70,7 +73,7 @@ impl Painter<'_, '_> {
         for cell in table.rows.iter().flatten() {
             self.cell(cell, &line, &mut own);
         }
-        self.link(frame, "<TABLE>", own, items);
+        self.link(frame, number, own, items);
     }
 
     fn cell(&mut self, cell: &Cell, outer: &Color, items: &mut Vec<Item>) {
@@ -82,6 +85,7 @@ impl Painter<'_, '_> {
             Some(color) => self.color(color),
             None => outer.clone(),
         };
+        let number = self.number(frame);
         let mut own = Vec::new();
         self.background(frame, cell.border, &mut own);
         self.border(frame, cell.border, &line, &mut own);
@@ -100,11 +104,20 @@ impl Painter<'_, '_> {
                 self.text(lines, rect, cell.line_across, &mut own);
             }
         }
-        self.link(frame, "<TABLE>", own, items);
+        self.link(frame, number, own, items);
+    }
+
+    /// The number of an element with a link: an outer one comes before those in it.
+    fn number(&self, frame: &Frame) -> usize {
+        let number = self.look.links.get();
+        if frame.id.is_none() && (frame.href.is_some() || frame.title.is_some()) {
+            self.look.links.set(number + 1);
+        }
+        number
     }
 
     /// Puts items under the link of a table or cell, if it has one.
-    fn link(&mut self, frame: &Frame, default: &str, own: Vec<Item>, items: &mut Vec<Item>) {
+    fn link(&mut self, frame: &Frame, number: usize, own: Vec<Item>, items: &mut Vec<Item>) {
         let href = frame.href.as_deref().and_then(|written| address::followed(written, self.warnings));
         if href.is_none() && frame.title.is_none() {
             items.extend(own);
@@ -112,10 +125,9 @@ impl Painter<'_, '_> {
         }
         let id = match &frame.id {
             Some(id) => format!("a_{id}"),
-            None => format!("a_{}_{}", self.look.id, self.links),
+            None => format!("a_{}_{number}", self.look.id),
         };
-        self.links += 1;
-        let title = frame.title.clone().or_else(|| Some(default.to_owned()));
+        let title = frame.title.clone().or_else(|| Some("<TABLE>".to_owned()));
         items.push(Item::Linked { id, link: Link { href, title, target: frame.target.clone() }, items: own });
     }
 

@@ -6,8 +6,12 @@ use crate::graph::values::{Attributes, Value};
 use crate::text::{Names, substitute};
 use crate::warnings::Warnings;
 
-/// The link of an object, or of one label of an edge (`prefix` is then `head`, `tail` or `label`). Only a tooltip
-/// that the source sets makes a link of its own; with a target, the label is the tooltip.
+/// What stands for a label that holds a table.
+const TABLE: &str = "<TABLE>";
+
+/// The link of an object, or of a part of an edge: of its line (`prefix` is then `edge`) or of one of its labels (`head`,
+/// `tail` or `label`). Only a tooltip that the source sets makes a link of its own; where the link leads anywhere, the
+/// label is the tooltip.
 pub(super) fn of(
     attributes: &dyn Attributes,
     names: &Names<'_>,
@@ -16,12 +20,11 @@ pub(super) fn of(
     warnings: &mut Warnings,
 ) -> Option<Link> {
     let get = |name: &str| attributes.text(&format!("{prefix}{name}"));
-    let own = get("href").or_else(|| get("URL"));
-    // The labels of an edge lead where the edge leads.
+    // The parts of an edge lead where the edge leads.
     let inherited = || attributes.text("href").or_else(|| attributes.text("URL"));
-    let url = if prefix.is_empty() { own } else { own.or_else(inherited) };
+    let url = get("href").or_else(|| get("URL")).or_else(inherited);
     let tooltip = match prefix {
-        "" => get("tooltip").or_else(|| attributes.text("edgetooltip")),
+        "edge" => attributes.text("tooltip").or_else(|| get("tooltip")),
         _ => get("tooltip"),
     };
     if url.is_none() && tooltip.is_none() {
@@ -34,11 +37,22 @@ pub(super) fn of(
     (href.is_some() || title.is_some()).then_some(Link { href, title, target })
 }
 
-/// What a label says in a tooltip: one that is HTML-like is only named.
+/// What a label says in a tooltip, as it is written: one that holds a table is only named.
 pub(super) fn label_text<'a>(attributes: &'a dyn Attributes, name: &str) -> Option<&'a str> {
-    match attributes.value(name)? {
-        Value::Html(_) => Some("<TABLE>"),
-        Value::Text(text) => Some(text).filter(|text| !text.is_empty()),
+    let value = attributes.value(name)?;
+    let has_table = |text: &str| text.as_bytes().windows(6).any(|start| start.eq_ignore_ascii_case(b"<TABLE"));
+    match value {
+        Value::Html(text) if has_table(text) => Some(TABLE),
+        Value::Html(text) | Value::Text(text) => Some(text).filter(|text| !text.is_empty()),
+    }
+}
+
+/// What a node's label says in a tooltip. A record's is only read field by field, and so never named.
+pub(super) fn node_label_text(attributes: &dyn Attributes, is_record: bool) -> Option<&str> {
+    match attributes.value("label") {
+        None => Some("\\N"),
+        Some(value) if is_record => Some(value.as_str()).filter(|text| !text.is_empty()),
+        Some(_) => label_text(attributes, "label"),
     }
 }
 

@@ -9,7 +9,7 @@ use crate::style::{Color, Fill, Share, Stroke, Style, colors, fill_of};
 /// Space around the drawing where `pad` says nothing, in points.
 const DEFAULT_PAD: f64 = 4.0;
 
-/// The largest `pad`, `size` and `dpi` that are taken as such.
+/// The largest `pad`, `margin`, `size` and `dpi` that are taken as such.
 const LARGEST: f64 = 10_000.0;
 
 /// The background: white, `bgcolor`, or nothing where that is transparent.
@@ -34,12 +34,20 @@ pub(super) fn background(pen: &mut Pen<'_>, scene: &mut Scene) {
 
 /// `pad` in points.
 pub(super) fn pad(attributes: &dyn Attributes) -> Point {
-    let Some((x, rest)) = attributes.text("pad").and_then(leading_number) else {
-        return Point::new(DEFAULT_PAD, DEFAULT_PAD);
-    };
+    points_of(attributes, "pad").unwrap_or(Point::new(DEFAULT_PAD, DEFAULT_PAD))
+}
+
+/// `margin` in points.
+pub(super) fn margin(attributes: &dyn Attributes) -> Point {
+    points_of(attributes, "margin").unwrap_or_default()
+}
+
+/// One or two numbers of inches: across and along.
+fn points_of(attributes: &dyn Attributes, name: &str) -> Option<Point> {
+    let (x, rest) = attributes.text(name).and_then(leading_number)?;
     let y = rest.trim_start().strip_prefix(',').and_then(leading_number).map_or(x, |(y, _)| y);
     let points = |inches: f64| inches.clamp(0.0, LARGEST) * POINTS_PER_INCH;
-    Point::new(points(x), points(y))
+    Some(Point::new(points(x), points(y)))
 }
 
 pub(super) fn is_rotated(attributes: &dyn Attributes) -> bool {

@@ -1,5 +1,8 @@
 //! What all parts of the painter share.
 
+use std::cell::Cell;
+use std::rc::Rc;
+
 use super::html::Look;
 use super::label;
 use super::scene::Item;
@@ -56,6 +59,8 @@ pub(super) struct LabelColors<'a> {
     pub(super) line: Color,
     pub(super) scheme: &'a str,
     pub(super) id: &'a str,
+    /// Shared by the colours of its other labels.
+    pub(super) links: Rc<Cell<usize>>,
 }
 
 impl<'a> LabelColors<'a> {
@@ -67,11 +72,12 @@ impl<'a> LabelColors<'a> {
             line: pen.color(attributes, line, "black"),
             scheme: attributes.text("colorscheme").unwrap_or_default(),
             id,
+            links: Rc::default(),
         }
     }
 
     pub(super) fn look(&self) -> Look<'_> {
-        Look { font_color: &self.font, line_color: &self.line, scheme: self.scheme, id: self.id }
+        Look { font_color: &self.font, line_color: &self.line, scheme: self.scheme, id: self.id, links: &self.links }
     }
 }
 

@@ -8,7 +8,8 @@ use super::{cluster, edge, link, node, page};
 use crate::graph::Graph;
 use crate::graph::values::Attributes;
 use crate::layout::Output;
-use crate::plan::Plan;
+use crate::plan::{EdgePlan, Plan};
+use crate::shapes::Family;
 use crate::style::Style;
 use crate::text::{Names, substitute};
 use crate::warnings::Warnings;
@@ -24,7 +25,7 @@ pub fn paint(graph: &Graph, plan: &Plan, layout: &Output, work: &mut Work) -> Re
     let name = graph.name().map(|name| name.text.to_string());
     let graph_id = root.text("id").map(str::to_owned);
     let prefix = graph_id.as_ref().map_or_else(String::new, |id| format!("{id}_"));
-    let names = Names { graph: Some(name.as_deref().unwrap_or("%1")), ..Names::default() };
+    let names = Names { graph: Some(graph.title()), ..Names::default() };
     let mut scene = Scene {
         title: name.clone(),
         id: graph_id.unwrap_or_else(|| "graph0".to_owned()),
@@ -34,6 +35,7 @@ pub fn paint(graph: &Graph, plan: &Plan, layout: &Output, work: &mut Work) -> Re
         groups: Vec::new(),
         bounds: layout.bounds,
         pad: page::pad(&root),
+        margin: page::margin(&root),
         zoom: 1.0,
         is_rotated: page::is_rotated(&root),
         dots_per_inch: page::dots_per_inch(&root),
@@ -115,14 +117,14 @@ fn node_group(
     let id = own_id(&attributes, &names).unwrap_or_else(|| format!("{prefix}node{}", index + 1));
     let mut items = node::paint(pen, &attributes, shape, center, &id);
     let is_hidden = is_invisible(&attributes);
-    let label = link::label_text(&attributes, "label").unwrap_or("\\N");
+    let label = link::node_label_text(&attributes, shape.kind.family == Family::Record);
     if !is_hidden {
         let outer = plan.outer_labels.get(index).and_then(Option::as_ref);
         if let (Some(label), Some(Some(place))) = (outer, layout.node_labels.get(index)) {
             let colors = LabelColors::new(pen, &attributes, &id);
             items.extend(Placed::at(label, *place).paint(pen, colors.look()));
         }
-        items = link::wrap(&id, link::of(&attributes, &names, "", Some(label), &mut pen.warnings), items);
+        items = link::wrap(&id, link::of(&attributes, &names, "", label, &mut pen.warnings), items);
     }
     let mut group = group(GroupKind::Node, id, node.name.text.to_string(), &attributes, items);
     group.is_hidden = is_hidden;
@@ -144,6 +146,15 @@ fn edge_group(
     let plain = graph.edge_name(edge);
     let names = Names { graph: names.graph, ..graph.names_of_edge(edge, &plain) };
     let id = own_id(&attributes, &names).unwrap_or_else(|| format!("{prefix}edge{}", index + 1));
+    let joined;
+    let parts = match route.stands_for.and_then(|back| plan.edges.get(back)) {
+        Some(back) => {
+            let [[_, back], [_, head]] = [&back.arrows, &parts.arrows];
+            joined = EdgePlan { arrows: [back.clone(), head.clone()], ..parts.clone() };
+            &joined
+        }
+        None => parts,
+    };
     let items = edge::paint(pen, &attributes, &names, parts, route, &id);
     let mut group = group(GroupKind::Edge, id, edge_title(graph, index), &attributes, items);
     group.is_hidden = is_invisible(&attributes) || route.beziers.is_empty();

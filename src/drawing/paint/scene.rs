@@ -160,6 +160,8 @@ pub struct Scene {
     pub bounds: Rect,
     /// `pad` in points, left and right, above and below.
     pub pad: Point,
+    /// `margin` in points: left empty around the picture, whichever way that lies, and as wide whatever its zoom.
+    pub margin: Point,
     /// What `size` and its like make of the picture: 1 leaves it as large as it is.
     pub zoom: f64,
     /// `rotate=90` or `landscape`: the picture lies on its side.
@@ -171,12 +173,23 @@ pub struct Scene {
 }
 
 impl Scene {
+    /// How far the coordinates are to be moved before they are turned and scaled: `x` to the right, `y` downwards.
+    pub fn shift(&self) -> Point {
+        let (low, high, pad) = (self.bounds.low, self.bounds.high, self.pad);
+        let margin = self.margin * (1.0 / self.zoom);
+        match self.is_rotated {
+            false => Point::new(pad.x - low.x + margin.x, high.y + pad.y + margin.y),
+            true => Point::new(-(high.x + pad.x + margin.y), high.y + pad.y + margin.x),
+        }
+    }
+
     /// The size of the finished picture in dots, and the scale that the drawing has in it.
     pub fn canvas(&self, dots_per_inch: f64) -> (f64, f64, f64) {
         let scale = self.zoom * dots_per_inch / POINTS_PER_INCH;
         let width = (self.bounds.width() + 2.0 * self.pad.x) * scale;
         let height = (self.bounds.height() + 2.0 * self.pad.y) * scale;
         let (width, height) = if self.is_rotated { (height, width) } else { (width, height) };
-        (width.round(), height.round(), scale)
+        let around = self.margin * (2.0 * dots_per_inch / POINTS_PER_INCH);
+        ((width + around.x).round(), (height + around.y).round(), scale)
     }
 }

@@ -86,3 +86,65 @@ fn size_dpi_and_rotation_are_obeyed() {
     );
     assert!(!svg_of("digraph { bgcolor=transparent a }").contains("<polygon"));
 }
+
+#[test]
+fn html_like_text_says_names_and_links_have_ids_of_their_own() {
+    let svg = svg_of(
+        "digraph { \"n<b>\" [label=<\\N in \\G>] b [shape=record label=<<TABLE HREF=\"u\\N\" TITLE=\"\\N\">\
+         <TR><TD>x</TD></TR></TABLE>|<TABLE HREF=\"v\"><TR><TD ID=\"i\\N\" HREF=\"w\">y</TD></TR></TABLE>>] }",
+    );
+    for part in [
+        ">n&lt;b&gt; in %1</text>",
+        "<g id=\"a_node2_0\"><a xlink:href=\"ub\" xlink:title=\"b\">",
+        "<g id=\"a_node2_1\"><a xlink:href=\"v\"",
+        "<g id=\"a_ib\"><a xlink:href=\"w\"",
+    ] {
+        assert!(svg.contains(part), "{part} is missing: {svg}");
+    }
+}
+
+#[test]
+fn a_margin_is_left_on_every_side() {
+    for (attributes, size, transform) in [
+        ("margin=1", "width=\"206pt\" height=\"260pt\"", "scale(1 1) rotate(0) translate(76 184)"),
+        ("margin=\"0.5,1\"", "width=\"134pt\" height=\"260pt\"", "scale(1 1) rotate(0) translate(40 184)"),
+        ("margin=1 pad=0.5", "width=\"270pt\" height=\"324pt\"", "scale(1 1) rotate(0) translate(108 216)"),
+        (
+            "margin=1 size=\"1,1\"",
+            "width=\"182pt\" height=\"216pt\"",
+            "scale(0.62069 0.62069) rotate(0) translate(120 228)",
+        ),
+        ("margin=-1", "width=\"62pt\" height=\"116pt\"", "scale(1 1) rotate(0) translate(4 112)"),
+        ("margin=1 rotate=90", "width=\"260pt\" height=\"206pt\"", "scale(1 1) rotate(-90) translate(-130 184)"),
+    ] {
+        let svg = svg_of(&format!("digraph {{ {attributes} a -> b }}"));
+        assert!(svg.contains(size) && svg.contains(transform), "{attributes}: {svg:.700}");
+        assert!(svg.contains("viewBox=\"0.00 0.00 "), "{attributes}: {svg:.700}");
+    }
+}
+
+/// Each was read off a drawing of Graphviz 16.1.
+#[test]
+fn links_are_titled_with_labels() {
+    for (source, expected) in [
+        ("URL=gu label=<G<B>x</B>>", "xlink:href=\"gu\" xlink:title=\"G&lt;B&gt;x&lt;/B&gt;\""),
+        ("n [URL=x label=\"a\\N\\nx\"]", "xlink:href=\"x\" xlink:title=\"an\\nx\""),
+        ("n [URL=x label=<a<B>x</B>>]", "xlink:href=\"x\" xlink:title=\"a&lt;B&gt;x&lt;/B&gt;\""),
+        ("n [URL=x label=<<TABLE><TR><TD>x</TD></TR></TABLE>>]", "xlink:href=\"x\" xlink:title=\"&lt;TABLE&gt;\""),
+        ("n [URL=x shape=record label=<a|b>]", "xlink:href=\"x\" xlink:title=\"a|b\""),
+        ("n [URL=x label=\"\"]", "xlink:href=\"x\">"),
+        ("n [URL=x]", "xlink:href=\"x\" xlink:title=\"n\">"),
+        ("a -> b [URL=u label=l]", "<g id=\"a_edge1\"><a xlink:href=\"u\" xlink:title=\"l\">"),
+        ("a -> b [URL=u label=l edgeURL=e]", "<g id=\"a_edge1\"><a xlink:href=\"e\" xlink:title=\"l\">"),
+        ("a -> b [URL=u label=l edgeURL=e]", "<g id=\"a_edge1&#45;label\"><a xlink:href=\"u\" xlink:title=\"l\">"),
+        ("a -> b [edgehref=h edgeURL=e label=\"x\\E\\ny\"]", "<a xlink:href=\"h\" xlink:title=\"xa&#45;&gt;b\\ny\">"),
+        ("a -> b [URL=u target=t edgetarget=et]", "<g id=\"a_edge1\"><a xlink:href=\"u\" target=\"et\">"),
+        ("a -> b [URL=u tooltip=t edgetooltip=et label=l]", "<g id=\"a_edge1\"><a xlink:href=\"u\" xlink:title=\"t\">"),
+        ("a -> b [edgetooltip=et edgeURL=u]", "<g id=\"a_edge1\"><a xlink:href=\"u\" xlink:title=\"et\">"),
+        ("a -> b [headURL=u headlabel=<h<I>l</I>>]", "xlink:title=\"h&lt;I&gt;l&lt;/I&gt;\">"),
+        ("a -> b [URL=u xlabel=l]", "<g id=\"a_edge1\"><a xlink:href=\"u\">"),
+    ] {
+        let svg = svg_of(&format!("digraph {{ {source} }}"));
+        assert!(svg.contains(expected), "{source}: {expected} is missing: {svg}");
+    }
+}

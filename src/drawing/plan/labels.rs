@@ -29,7 +29,7 @@ pub(super) fn check_labels(graph: &Graph, limits: &Limits) -> Result<(), TooMuch
         }
         if all > limits.labels_bytes { Err(TooMuch::LabelsBytes(limits.labels_bytes)) } else { Ok(()) }
     };
-    let of_graph = Names { graph: graph.name().map(|name| &*name.text), ..Names::default() };
+    let of_graph = Names { graph: Some(graph.title()), ..Names::default() };
     for (index, node) in graph.nodes.iter().enumerate() {
         check(graph.node(index), &Names { node: Some(&node.name.text), ..of_graph })?;
     }

@@ -46,7 +46,7 @@ impl Plan {
 
     fn graph_label(&mut self, graph: &Graph) {
         let root = graph.root();
-        let names = Names { graph: graph.name().map(|name| &*name.text), ..Names::default() };
+        let names = Names { graph: Some(graph.title()), ..Names::default() };
         self.label = label(&root, "label", "", &names, &mut self.warnings);
         self.input.label = self.label.as_ref().map(|label| box_label(label, &root, Along::Bottom));
     }
@@ -89,11 +89,10 @@ impl Plan {
 
     fn nodes(&mut self, graph: &Graph, work: &mut Work) -> Result<(), Exhausted> {
         let is_flipped = matches!(self.input.rank_direction, RankDirection::LeftRight | RankDirection::RightLeft);
-        let graph_name = graph.name().map(|name| &*name.text);
         let mut groups = Numbers::default();
         for (index, node) in graph.nodes.iter().enumerate() {
             let element = graph.node(index);
-            let names = Names { graph: graph_name, node: Some(&node.name.text), ..Names::default() };
+            let names = Names { graph: Some(graph.title()), node: Some(&node.name.text), ..Names::default() };
             let shape = NodeShape::new(&element, &names, is_flipped, &mut self.warnings);
             let outer_label = label(&element, "xlabel", "", &names, &mut self.warnings);
             self.input.nodes.push(Node {

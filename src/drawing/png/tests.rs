@@ -30,6 +30,7 @@ fn scene(items: Vec<Item>) -> Scene {
         groups: vec![group],
         bounds: Rect::new(Point::new(0.0, 0.0), Point::new(72.0, 36.0)),
         pad: Point::default(),
+        margin: Point::default(),
         zoom: 1.0,
         is_rotated: false,
         dots_per_inch: Some(72.0),

@@ -7,6 +7,7 @@ use super::painter::Painter;
 use super::tiles::Tiles;
 use crate::bound::Bound;
 use crate::fonts::{Collection, Fonts};
+use crate::geometry::Point;
 use crate::limits::{Limits, TooMuch};
 use crate::paint::scene::Scene;
 use crate::work::Work;
@@ -51,16 +52,10 @@ pub fn write(
 
 /// From the scene's points, whose y grows upwards, to pixels.
 fn into_canvas(scene: &Scene, scale: f64) -> Transform {
-    let (low, high, pad) = (scene.bounds.low, scene.bounds.high, scene.pad);
     let scale = scale as f32;
+    let Point { x, y } = scene.shift();
     match scene.is_rotated {
-        false => {
-            let (x, y) = (pad.x - low.x, high.y + pad.y);
-            Transform::from_row(scale, 0.0, 0.0, -scale, x as f32 * scale, y as f32 * scale)
-        }
-        true => {
-            let (x, y) = (high.x + pad.x, high.y + pad.y);
-            Transform::from_row(0.0, -scale, -scale, 0.0, y as f32 * scale, x as f32 * scale)
-        }
+        false => Transform::from_row(scale, 0.0, 0.0, -scale, x as f32 * scale, y as f32 * scale),
+        true => Transform::from_row(0.0, -scale, -scale, 0.0, y as f32 * scale, -x as f32 * scale),
     }
 }

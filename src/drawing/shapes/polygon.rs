@@ -24,9 +24,8 @@ const DEFAULT_HEIGHT: f64 = 0.5;
 const SMALLEST_WIDTH: f64 = 0.01;
 const SMALLEST_HEIGHT: f64 = 0.02;
 
-/// A point's diameter where nothing is given, and the least, in inches.
+/// A point's diameter where nothing is given, in inches.
 const POINT_WIDTH: f64 = 0.05;
-const SMALLEST_POINT: f64 = 0.0003;
 
 /// The corners of an ellipse that is no ellipse any more.
 const ROUND_SIDES: usize = 120;
@@ -413,12 +412,15 @@ pub(super) fn offset(points: &[Point], by: f64) -> Vec<Point> {
 /// A dot. It has no label, and a size of its own.
 fn point(kind: Kind, attributes: &dyn Attributes) -> NodeShape {
     let form = Form::new(&kind, attributes);
-    let inches = |name| attributes.text(name).map(|_| attributes.number(name, f64::MAX, 0.0).min(Limits::INCHES));
-    let asked = match (inches("width"), inches("height")) {
+    let inches = |name, least: f64| {
+        let (number, _) = attributes.text(name).and_then(leading_number)?;
+        Some(number.clamp(least, Limits::INCHES))
+    };
+    let asked = match (inches("width", SMALLEST_WIDTH), inches("height", SMALLEST_HEIGHT)) {
         (Some(width), Some(height)) => Some(width.min(height)),
         (one, other) => one.or(other),
     };
-    let side = asked.filter(|a| *a > 0.0).map_or(POINT_WIDTH, |a| a.max(SMALLEST_POINT)) * POINTS_PER_INCH;
+    let side = asked.unwrap_or(POINT_WIDTH) * POINTS_PER_INCH;
     let (rings, outer) = rings(&kind, &form, Size::new(side, side));
     NodeShape {
         kind,

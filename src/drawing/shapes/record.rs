@@ -1,5 +1,8 @@
 //! Records: boxes in boxes, laid out in turns from left to right and from top to bottom.
 
+use std::iter::Peekable;
+use std::str::Chars;
+
 use super::kinds::Kind;
 use super::model::{Field, NodeShape, PlacedLabel, Ring};
 use super::polygon::{self, Fixed};
@@ -36,20 +39,30 @@ struct Written {
     texts: Vec<Option<String>>,
 }
 
+/// How the text of a label is written.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Writing {
+    /// Plain text, in which `<` and `>` hold a port and blanks count once.
+    Plain,
+    /// HTML-like: `<` and `>` belong to the elements of a field, whose text keeps its blanks. Such fields have no ports.
+    Html,
+}
+
 /// Reads a record label into fields, parents before children. `None` if it is none.
-fn parse(source: &str, is_row: bool) -> Option<Written> {
+fn parse(source: &str, writing: Writing, is_row: bool) -> Option<Written> {
     let mut out = Written { fields: vec![Field::new(is_row)], texts: vec![None] };
     // The tables that are open, outermost first, each with the field being read in it.
     let mut open = vec![Table::default()];
     let mut chars = source.chars().peekable();
     loop {
         let c = chars.next();
-        let Table { index: table, pending, keeps_blanks } = open.last_mut()?;
-        let table = *table;
+        let table = open.last_mut()?;
+        let index = table.index;
+        let pending = &mut table.pending;
         match c {
             None | Some('|' | '}') => {
                 let done = std::mem::take(pending);
-                close_field(&mut out, table, done, *keeps_blanks)?;
+                close_field(&mut out, index, done, writing, table.keeps_blanks)?;
                 match c {
                     Some('|') => {}
                     Some('}') if open.len() > 1 => {
@@ -65,55 +78,26 @@ fn parse(source: &str, is_row: bool) -> Option<Written> {
                 if pending.has_text || pending.port.is_some() || pending.table.is_some() {
                     return None;
                 }
-                let is_row = !out.fields.get(table)?.is_row;
-                let index = out.fields.len();
-                pending.table = Some(index);
+                let is_row = !out.fields.get(index)?.is_row;
+                let inner = out.fields.len();
+                pending.table = Some(inner);
                 out.fields.push(Field::new(is_row));
                 out.texts.push(None);
-                out.fields.get_mut(table)?.children.push(index);
-                open.push(Table { index, ..Table::default() });
+                out.fields.get_mut(index)?.children.push(inner);
+                open.push(Table { index: inner, ..Table::default() });
             }
-            Some('<') => {
+            Some('<') if writing == Writing::Plain => {
                 if pending.table.is_some() || pending.port.is_some() {
                     return None;
                 }
                 pending.lost = pending.has_text;
-                pending.port = Some(read_port(&mut chars, keeps_blanks)?);
+                pending.port = Some(read_port(&mut chars, &mut table.keeps_blanks)?);
             }
-            Some('>') => return None,
-            Some(c) if c.is_control() || c == ' ' => {
-                // Blanks count once, and only between words; after an escaped one in the same braces, all count.
-                let counts = !pending.text.is_empty() && (*keeps_blanks || !pending.text.ends_with(' '));
-                if c == ' ' && counts {
-                    pending.text.push(' ');
-                }
-            }
-            Some(c) => {
-                if pending.table.is_some() {
-                    return None;
-                }
-                pending.has_text = true;
-                match (c, chars.peek().copied()) {
-                    ('\\', Some(next @ ('{' | '}' | '|' | '<' | '>'))) => {
-                        chars.next();
-                        pending.text.push(next);
-                    }
-                    // It becomes a blank once all others are counted.
-                    ('\\', Some(' ')) => {
-                        chars.next();
-                        *keeps_blanks = true;
-                        if !pending.text.is_empty() {
-                            pending.text.push(HARD_SPACE);
-                        }
-                    }
-                    ('\\', Some(next)) => {
-                        chars.next();
-                        pending.text.push('\\');
-                        pending.text.push(next);
-                    }
-                    _ => pending.text.push(c),
-                }
-            }
+            Some('>') if writing == Writing::Plain => return None,
+            Some(c) if c.is_control() => {}
+            Some(' ') => table.blank(writing),
+            Some(_) if pending.table.is_some() => return None,
+            Some(c) => table.letter(c, &mut chars, writing),
         }
     }
 }
@@ -121,12 +105,50 @@ fn parse(source: &str, is_row: bool) -> Option<Written> {
 /// Stands for a blank that was escaped.
 const HARD_SPACE: char = '\u{f8ff}';
 
-fn close_field(out: &mut Written, table: usize, done: Pending, keeps_blanks: bool) -> Option<()> {
+impl Table {
+    /// Blanks count once, and only between words; after an escaped one in the same braces, all count.
+    fn blank(&mut self, writing: Writing) {
+        let text = &mut self.pending.text;
+        let all_count = self.keeps_blanks || writing == Writing::Html;
+        if !text.is_empty() && (all_count || !text.ends_with(' ')) {
+            text.push(' ');
+        }
+    }
+
+    /// A letter of the field's text, or an escape and what it is of.
+    fn letter(&mut self, c: char, chars: &mut Peekable<Chars<'_>>, writing: Writing) {
+        self.pending.has_text = true;
+        let text = &mut self.pending.text;
+        match (c, chars.peek().copied()) {
+            ('\\', Some(next @ ('{' | '}' | '|' | '<' | '>'))) => {
+                chars.next();
+                text.push(next);
+            }
+            // It becomes a blank once all others are counted.
+            ('\\', Some(' ')) if writing == Writing::Plain => {
+                chars.next();
+                self.keeps_blanks = true;
+                if !text.is_empty() {
+                    text.push(HARD_SPACE);
+                }
+            }
+            ('\\', Some(next)) => {
+                chars.next();
+                text.extend(['\\', next]);
+            }
+            _ => text.push(c),
+        }
+    }
+}
+
+fn close_field(out: &mut Written, table: usize, done: Pending, writing: Writing, keeps_blanks: bool) -> Option<()> {
     if done.table.is_some() {
         return Some(());
     }
     let text = match done.has_text {
         _ if done.lost => String::new(),
+        // Observed: of several blanks at the end, HTML-like text loses one.
+        true if writing == Writing::Html => done.text.strip_suffix(' ').unwrap_or(&done.text).to_owned(),
         true if keeps_blanks => done.text.replace(HARD_SPACE, " "),
         true => done.text.trim_end_matches(' ').to_owned(),
         false => " ".to_owned(),
@@ -139,7 +161,7 @@ fn close_field(out: &mut Written, table: usize, done: Pending, keeps_blanks: boo
 }
 
 /// The name between `<` and `>`, with blanks counted once and none at the ends.
-fn read_port(chars: &mut std::iter::Peekable<std::str::Chars<'_>>, keeps_blanks: &mut bool) -> Option<String> {
+fn read_port(chars: &mut Peekable<Chars<'_>>, keeps_blanks: &mut bool) -> Option<String> {
     let mut port = String::new();
     loop {
         match chars.next()? {
@@ -169,23 +191,21 @@ pub(super) fn size(
     warnings: &mut Warnings,
 ) -> NodeShape {
     let margin = polygon::margin(attributes).unwrap_or(polygon::DEFAULT_MARGIN);
-    let mut written = match attributes.value("label").unwrap_or(Value::Text("\\N")) {
-        Value::Text(text) => match parse(text, !is_flipped) {
-            Some(written) => written,
-            None => {
-                warnings.push(format!("bad label format {text}"));
-                single(Some("\\N"), !is_flipped)
-            }
-        },
-        Value::Html(_) => single(None, !is_flipped),
+    let (source, writing) = match attributes.value("label").unwrap_or(Value::Text("\\N")) {
+        Value::Text(text) => (text, Writing::Plain),
+        // Nothing is nothing, however it is written.
+        Value::Html("") => ("", Writing::Plain),
+        Value::Html(text) => (text, Writing::Html),
     };
+    let mut written = parse(source, writing, !is_flipped).unwrap_or_else(|| {
+        warnings.push(format!("bad label format {source}"));
+        single("\\N", !is_flipped)
+    });
     let font = label::font(attributes, "");
     let mut measure = |text: &Option<String>, has_children: bool| -> Option<Label> {
-        match text {
-            _ if has_children => None,
-            Some(text) => Some(Label::new(Value::Text(text), names, font.clone(), warnings)),
-            None => Some(polygon::node_label(attributes, names, warnings)),
-        }
+        let text = text.as_deref().filter(|_| !has_children)?;
+        let value = if writing == Writing::Html { Value::Html(text) } else { Value::Text(text) };
+        Some(Label::new(value, names, font.clone(), warnings))
     };
     let mut labels = Vec::with_capacity(written.fields.len());
     for (index, (field, text)) in written.fields.iter().zip(&written.texts).enumerate() {
@@ -229,10 +249,10 @@ pub(super) fn size(
     }
 }
 
-/// A record of one field: of this text, or of the label itself.
-fn single(text: Option<&str>, is_row: bool) -> Written {
+/// A record of one field.
+fn single(text: &str, is_row: bool) -> Written {
     let root = Field { children: vec![1], ..Field::new(is_row) };
-    Written { fields: vec![root, Field::new(true)], texts: vec![None, text.map(str::to_owned)] }
+    Written { fields: vec![root, Field::new(true)], texts: vec![None, Some(text.to_owned())] }
 }
 
 /// What each field needs, innermost first.

@@ -2,6 +2,7 @@
 
 use super::*;
 use crate::graph::values::tests::Written;
+use crate::html::label::Label;
 use crate::text::Names;
 use crate::warnings::Warnings;
 
@@ -62,5 +63,35 @@ fn ports_lie_where_graphviz_puts_them() {
             }
             _ => panic!("{attributes} {port:?} {point:?}: {found:?}"),
         }
+    }
+}
+
+/// What Graphviz 16.1 draws of such labels.
+#[test]
+fn html_like_records_are_cut_into_fields() {
+    let cases: [(&str, &[&str]); 12] = [
+        ("{Cluster|name : str<br ALIGN=\"LEFT\"/>size|draw()}", &["Cluster", "name : str/size", "draw()"]),
+        ("<b>x</b>|{y|<i>w</i>}", &["x", "y", "w"]),
+        ("a b  c |  d\\ne\\|f", &["a b  c", "d\\ne|f"]),
+        ("x|  |y", &["x", " ", "y"]),
+        ("  a  ", &["a "]),
+        ("a\\ \\ b  c\\ ", &["a\\ \\ b  c\\"]),
+        ("a}b|c", &["a"]),
+        ("a|<b>x|y</b>", &["a", "", ""]),
+        ("{a|b}|c{d", &["a"]),
+        ("x\\N|\\Gy", &["xa", "%1y"]),
+        ("a &amp; b|&lt;f&gt;|&#124;", &["a & b", "<f>", "|"]),
+        ("{}", &[" "]),
+    ];
+    for (label, expected) in cases {
+        let shape = shape(&format!("shape=record ;; label=HTML:{label}"));
+        let labels = shape.fields.iter().filter_map(|field| field.label.as_ref()).map(|placed| &placed.label);
+        let said: Vec<String> = labels
+            .map(|label| match label {
+                Label::Html(html) => html.lines().join("/"),
+                Label::Text(_) => String::new(),
+            })
+            .collect();
+        assert_eq!(said, expected, "{label}");
     }
 }

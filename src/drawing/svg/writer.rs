@@ -129,11 +129,7 @@ impl Writer {
         self.push("<g");
         self.attribute("id", &scene.id, false);
         self.class("graph", scene.class.as_deref());
-        let (low, high, pad) = (scene.bounds.low, scene.bounds.high, scene.pad);
-        let (angle, shift) = match scene.is_rotated {
-            false => ("0", Point::new(pad.x - low.x, high.y + pad.y)),
-            true => ("-90", Point::new(-(high.x + pad.x), high.y + pad.y)),
-        };
+        let (angle, shift) = (if scene.is_rotated { "-90" } else { "0" }, scene.shift());
         let scale = general(scale);
         let transform = format!(
             " transform=\"scale({scale} {scale}) rotate({angle}) translate({} {})\">\n",

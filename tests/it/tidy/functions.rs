@@ -26,7 +26,6 @@ pub const RATCHET: &[Row<'_>] = &[
     ("src/drawing/layout/route/ortho.rs", "wires_of_chains", 69),
     ("src/drawing/layout/start.rs", "first_positions", 66),
     ("src/drawing/shapes/arrows.rs", "paint", 108),
-    ("src/drawing/shapes/record.rs", "parse", 78),
 ];
 
 struct Function {

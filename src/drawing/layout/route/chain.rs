@@ -79,13 +79,13 @@ impl Router<'_> {
                 curves
             }
         };
-        let count = chain.edges.len();
-        for (index, &edge) in chain.edges.iter().enumerate() {
-            let shares = if self.input.concentrate { 0.0 } else { self.input.node_separation };
+        let drawn = if self.input.concentrate { self.stand_for(&chain.edges) } else { &chain.edges };
+        let count = drawn.len();
+        for (index, &edge) in drawn.iter().enumerate() {
             let aside = match outward {
                 // Beside a node, one further out than the other.
-                Some(sign) => sign * index as f64 * shares.min(6.0),
-                None => (index as f64 - (count as f64 - 1.0) / 2.0) * shares,
+                Some(sign) => sign * index as f64 * self.input.node_separation.min(6.0),
+                None => (index as f64 - (count as f64 - 1.0) / 2.0) * self.input.node_separation,
             };
             let mut own = match style {
                 Splines::Curved => bow(curves.first(), index, count, self.input.node_separation),
@@ -113,6 +113,21 @@ impl Router<'_> {
             }
         }
         Ok(())
+    }
+
+    /// `concentrate`: of several edges side by side the first is drawn alone, with the heads of those that go the other
+    /// way at its tail.
+    fn stand_for<'e>(&mut self, edges: &'e [u32]) -> &'e [u32] {
+        let [first, others @ ..] = edges else { return edges };
+        let Some(own) = self.edge(*first) else { return edges };
+        let (tail, has_arrow) = (own.tail, own.tail_end.arrow_length > 0.0);
+        let mut others = others.iter().filter_map(|other| Some((*other, self.edge(*other)?)));
+        let back = others.find(|(_, other)| other.head == tail && other.head_end.arrow_length > 0.0);
+        let back = back.map(|(back, _)| back as usize).filter(|_| !has_arrow);
+        if let Some(route) = self.routes.get_mut(*first as usize) {
+            route.stands_for = back;
+        }
+        edges.get(..1).unwrap_or_default()
     }
 
     /// The boxes along `places` of a chain, from its upper end to its lower.
@@ -218,11 +233,13 @@ impl Router<'_> {
         if let Some(field) = port.field
             && !port.is_side
         {
-            // A field that reaches the side where the way goes on is left there, straight ahead.
+            // A field that reaches the side where the way goes on is left there, straight ahead; so is one that only
+            // the margin around its table keeps from there.
             let half = self.size(node).height / 2.0;
-            let border = if is_upper { field.low.y + half } else { half - field.high.y };
-            if border < 2.0 {
-                let from = Point::new(at.x, center.y + sign * half);
+            let edge = if is_upper { field.low.y } else { field.high.y };
+            let is_at_border = half - edge.abs() < 2.0;
+            if is_at_border || ahead {
+                let from = Point::new(at.x, center.y + if is_at_border { sign * half } else { edge });
                 return Leaving { from, tangent: Some(Point::new(0.0, -1.0)), ..plain };
             }
             if behind && !left && !right {

@@ -87,15 +87,18 @@ impl Router<'_> {
         let (tail, head) = (edge.tail as u32, edge.head as u32);
         self.clip(&mut curves, tail, &edge.tail_end, edge.head, true);
         self.clip(&mut curves, head, &edge.head_end, edge.tail, false);
-        let both = edge.tail_end.arrow_length > 0.0 && edge.head_end.arrow_length > 0.0;
+        let back = self.routes.get(index as usize).and_then(|route| self.input.edges.get(route.stands_for?));
+        let (tail_arrow, head_arrow) =
+            (back.map_or(&edge.tail_end, |back| &back.head_end).arrow_length, edge.head_end.arrow_length);
+        let both = tail_arrow > 0.0 && head_arrow > 0.0;
         let total: f64 = curves.iter().map(curve::length).sum();
         let most = if both { total / 3.0 } else { f64::INFINITY };
         let mut tips = (None, None);
-        if edge.head_end.arrow_length > 0.0 {
-            tips.1 = clip::cut_end(&mut curves, edge.head_end.arrow_length.min(most));
+        if head_arrow > 0.0 {
+            tips.1 = clip::cut_end(&mut curves, head_arrow.min(most));
         }
-        if edge.tail_end.arrow_length > 0.0 {
-            tips.0 = clip::cut_start(&mut curves, edge.tail_end.arrow_length.min(most));
+        if tail_arrow > 0.0 {
+            tips.0 = clip::cut_start(&mut curves, tail_arrow.min(most));
         }
         let Some(route) = self.routes.get_mut(index as usize) else { return };
         (route.tail_arrow, route.head_arrow) = tips;
