@@ -91,11 +91,13 @@ pub fn wrapped(mark: &str, text: &str, indent: usize, width: usize) -> Vec<Strin
 }
 
 /// Text of a server for the terminal: control characters (a tenant's name may hold some) are escaped, and so is what turns
-/// the direction of the text behind it (Unicode's bidirectional controls, UAX #9).
+/// the direction of the text behind it (Unicode's bidirectional controls, UAX #9), or is seen by nobody.
 #[must_use]
 pub fn plain(text: &str) -> String {
-    let turns =
-        |c| matches!(c, '\u{61c}' | '\u{200e}' | '\u{200f}' | '\u{202a}'..='\u{202e}' | '\u{2066}'..='\u{2069}');
+    let turns = |c| {
+        matches!(c, '\u{ad}' | '\u{61c}' | '\u{200b}'..='\u{200f}' | '\u{202a}'..='\u{202e}'
+            | '\u{2060}'..='\u{2069}' | '\u{feff}')
+    };
     let shown = |c: char| if c.is_control() || turns(c) { c.escape_default().collect::<Vec<_>>() } else { vec![c] };
     text.chars().flat_map(shown).collect()
 }

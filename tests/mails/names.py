@@ -5,7 +5,7 @@ import sys
 import threading
 
 from dnslib import MX, QTYPE, RCODE, RR, TXT
-from dnslib.server import DNSServer
+from dnslib.server import DNSLogger, DNSServer
 
 records = {}
 for record in sys.argv[1:]:
@@ -33,9 +33,11 @@ class Resolver:
         return reply
 
 
-server = DNSServer(Resolver(), port=0, address="127.0.0.1")
+# Nobody reads more than the first line.
+quiet = DNSLogger("-recv,-send,-request,-reply,-truncated,-error,-data")
+server = DNSServer(Resolver(), port=0, address="127.0.0.1", logger=quiet)
 port = server.server.socket.getsockname()[1]
-tcp = DNSServer(Resolver(), port=port, address="127.0.0.1", tcp=True)
+tcp = DNSServer(Resolver(), port=port, address="127.0.0.1", tcp=True, logger=quiet)
 server.start_thread()
 tcp.start_thread()
 print(port, flush=True)

@@ -118,8 +118,11 @@ pub(crate) fn check(
     let agent = asked.agent.0;
     if let Some((key, used_at)) = rows::last(tx, agent, &digest)? {
         let approval = approvals::rows::named(tx, key)?;
+        // Whom the rule asks now is who must have said yes.
+        let is_asked_for = approval.kind == rule.kind.as_deref().unwrap_or(GENERIC);
         let is_good = approval.decided_at.is_some_and(|at| now < at.plus_seconds(GOOD_SECONDS));
         match approval.status_at(now) {
+            _ if !is_asked_for => {}
             Status::Approved if used_at.is_none() && is_good => {
                 rows::use_up(tx, now, agent, digest, key)?;
                 let answer = Answer::allow(format!("approved as {}, which is used up by this", ulid(key.1.0)));

@@ -208,3 +208,17 @@ async fn what_cannot_be_put_before_a_person_is_denied() {
         "{stopped}"
     );
 }
+
+/// Whoever the rule asks now must have said yes: an approval of another kind is none.
+#[tokio::test(flavor = "multi_thread")]
+async fn an_approval_of_another_kind_is_none() {
+    let bench = Bench::new();
+    bench.agent("builder");
+    let asked = async || check(&bench, "builder", "Bash", json!({"command": "ls"})).await;
+    set(&bench, json!([{"tool": "Bash", "action": "approval"}]));
+    say(&bench, &asked().await, Choice::Approve);
+    set(&bench, json!([{"tool": "Bash", "action": "approval", "kind": "gone"}]));
+    assert_eq!(asked().await["decision"], "deny");
+    set(&bench, json!([{"tool": "Bash", "action": "approval"}]));
+    assert_eq!(asked().await["decision"], "allow");
+}

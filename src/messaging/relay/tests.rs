@@ -289,6 +289,24 @@ async fn notes_of_the_platform_leave_as_well_and_are_forgotten() {
     verified(&bench);
 }
 
+/// A note may have a secret in it, and a relay's refusal may repeat it: what others are told of it is a number.
+#[tokio::test(flavor = "multi_thread")]
+async fn what_is_said_of_notes_is_a_number() {
+    let script = Script::new(&[("MAIL-ENDS", &["550 5.7.1 https://\u{2026}/approve/secret is not wanted\r"])]);
+    let bench = bench(&script).await;
+    let workspace = bench.workspace.clone();
+    bench
+        .run(move |tx, now| {
+            let note =
+                outbox::Note { to: "ben@example.com", subject: "Please decide", text: "https://…/approve/secret" };
+            Ok(outbox::enqueue_note(tx, now, &workspace, note)?)
+        })
+        .unwrap();
+    bench.advance(1).await;
+    assert_eq!(undeliverable(&bench).await, [("ben@example.com".to_owned(), "550 5.7.1".to_owned())]);
+    verified(&bench);
+}
+
 /// Passwords go over encrypted connections alone, and what must be encrypted does not go otherwise.
 #[tokio::test(flavor = "multi_thread")]
 async fn what_is_to_be_encrypted_waits() {

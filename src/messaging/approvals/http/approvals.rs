@@ -97,7 +97,8 @@ pub(super) async fn raise(call: Call) -> Answered {
         let matter = new.matter.0.clone();
         let (key, approval) = raise::raise(tx, now, &workspace, new)?;
         let known = Known { key, approval, matter, verdict: None };
-        Ok(Answer::json(201, to_compact(&Json::object(known.members(now)))))
+        // What it says is sealed where it lies, so it is where the answer is remembered.
+        Ok(Answer::json(201, to_compact(&Json::object(known.members(now)))).secret())
     };
     change.write(verb).await
 }
@@ -175,7 +176,7 @@ pub(super) async fn cancel(call: Call) -> Answered {
     let verb = move |tx: &mut WriteTx<'_>, now: Timestamp| -> Result<Answer, Abort<Refusal>> {
         let approval = cancel::cancel(tx, now, &workspace, key, &by)?;
         let known = record::of(tx, &workspace, key, approval)?;
-        Ok(Answer::json(200, to_compact(&Json::object(known.members(now)))))
+        Ok(Answer::json(200, to_compact(&Json::object(known.members(now)))).secret())
     };
     change.write(verb).await
 }

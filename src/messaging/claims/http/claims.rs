@@ -130,7 +130,8 @@ pub(super) async fn judge(call: Call) -> Answered {
     let verdict = Verdict { runner: name, attestation, outcome, observed_exit, observed };
     let verb = move |tx: &mut WriteTx<'_>, now| {
         let verdict_id = verdicts::give(tx, now, &workspace, id, (&verdict, known))?;
-        Ok(Answer::json(201, to_compact(&record(verdict_id, now, &verdict))))
+        // What it says is sealed where it lies, so it is where the answer is remembered.
+        Ok(Answer::json(201, to_compact(&record(verdict_id, now, &verdict))).secret())
     };
     change.write(verb).await
 }

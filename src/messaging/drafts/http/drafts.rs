@@ -145,7 +145,8 @@ pub(super) async fn create(call: Call) -> Answered {
         let answer = to_compact(&write(id, &draft, Some(&text)));
         check_size(&draft, Some(&text), is_remembered.then_some(answer.as_str()))?;
         put_new(tx, &workspace, (no, agent, id), &draft, (&text, held))?;
-        Ok(Answer::json(201, answer))
+        // What it says is sealed where it lies, so it is where the answer is remembered.
+        Ok(Answer::json(201, answer).secret())
     };
     let answered = change.write(verb).await;
     drop(turn);
@@ -202,7 +203,7 @@ pub(super) async fn change(call: Call) -> Answered {
         let answer = to_compact(&write(key.2, &draft, said.text.as_deref().or(Some(&kept))));
         check_size(&draft, said.text.as_deref(), is_remembered.then_some(answer.as_str()))?;
         put(tx, &workspace, key, &draft, said.text.as_deref())?;
-        Ok(Answer::json(200, answer))
+        Ok(Answer::json(200, answer).secret())
     };
     let answered = change.write(verb).await;
     drop(turn);
