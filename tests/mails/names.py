@@ -35,9 +35,15 @@ class Resolver:
 
 # Nobody reads more than the first line.
 quiet = DNSLogger("-recv,-send,-request,-reply,-truncated,-error,-data")
-server = DNSServer(Resolver(), port=0, address="127.0.0.1", logger=quiet)
-port = server.server.socket.getsockname()[1]
-tcp = DNSServer(Resolver(), port=port, address="127.0.0.1", tcp=True, logger=quiet)
+while True:
+    server = DNSServer(Resolver(), port=0, address="127.0.0.1", logger=quiet)
+    port = server.server.socket.getsockname()[1]
+    try:
+        tcp = DNSServer(Resolver(), port=port, address="127.0.0.1", tcp=True, logger=quiet)
+        break
+    except OSError:
+        # Somebody has that port for connections.
+        server.server.server_close()
 server.start_thread()
 tcp.start_thread()
 print(port, flush=True)
