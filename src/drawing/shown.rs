@@ -2,7 +2,7 @@
 //! for the same sources, read off its drawings once.
 
 use crate::dot::parse;
-use crate::geometry::Point;
+use crate::geometry::{Point, Rect};
 use crate::graph::Graph;
 use crate::layout::{Output, layout};
 use crate::limits::Limits;
@@ -95,5 +95,94 @@ fn a_drawing_has_the_ratio_it_is_asked_for() {
         let expected = [width, height, first.0, first.1];
         let is_same = found.iter().zip(expected).all(|(found, expected)| (found - expected).abs() < 2.0);
         assert!(is_same, "{source}: {found:?}, not {expected:?}");
+    }
+}
+
+/// Points along all curves of an edge.
+fn along(output: &Output, edge: usize) -> Vec<Point> {
+    let mut points = Vec::new();
+    for bezier in &output.edges[edge].beziers {
+        for part in bezier.windows(4).step_by(3) {
+            points.extend((0..=20).map(|step| {
+                let (t, s) = (f64::from(step) / 20.0, 1.0 - f64::from(step) / 20.0);
+                part[0] * (s * s * s)
+                    + part[1] * (3.0 * s * s * t)
+                    + part[2] * (3.0 * s * t * t)
+                    + part[3] * (t * t * t)
+            }));
+        }
+    }
+    points
+}
+
+#[test]
+fn edges_keep_out_of_clusters_that_are_not_theirs() {
+    for source in [
+        "subgraph cluster0 { a b } subgraph cluster1 { c d } subgraph cluster2 { e f } a -> f; a -> c; b -> d [label=x] \
+         c -> e; d -> g; g -> a",
+        "subgraph cluster1 { label=one c d } a -> f; a -> c; a -> d; c -> e; d -> e; a -> f2; f -> g; f2 -> g; e -> g",
+    ] {
+        let (graph, output) = drawn(&format!("digraph {{ {source} }}"));
+        for (index, edge) in graph.edges.iter().enumerate() {
+            let holds = |bounds: Rect, node: usize| bounds.holds(output.nodes[node], 0.0);
+            let others = output.clusters.iter().map(|cluster| cluster.bounds);
+            for bounds in others.filter(|bounds| !holds(*bounds, edge.tail) && !holds(*bounds, edge.head)) {
+                let inner = Rect::new(bounds.low + Point::new(0.1, 0.1), bounds.high - Point::new(0.1, 0.1));
+                let cut = along(&output, index).into_iter().find(|at| inner.holds(*at, 0.0));
+                assert_eq!(cut, None, "edge {index} of {source} in {bounds:?}");
+            }
+        }
+    }
+}
+
+/// How often the way of an edge changes from one bend to the other, and the sharpest of its bends in degrees over
+/// `reach` points.
+fn bends(points: &[Point], reach: f64) -> (usize, f64) {
+    let mut kept: Vec<Point> = Vec::new();
+    for point in points {
+        if kept.last().is_none_or(|last| last.distance(*point) > reach / 2.0) {
+            kept.push(*point);
+        }
+    }
+    let turns = kept.windows(3).map(|part| {
+        let (a, b) = (part[1] - part[0], part[2] - part[1]);
+        a.cross(b).atan2(a.dot(b)).to_degrees()
+    });
+    let turns: Vec<f64> = turns.filter(|turn| turn.abs() > 1.0).collect();
+    let changes = turns.windows(2).filter(|pair| pair[0] * pair[1] < 0.0).count();
+    (changes, turns.iter().fold(0.0, |most, turn| turn.abs().max(most)))
+}
+
+#[test]
+fn edges_with_labels_to_many_leaves_are_sweeps() {
+    for direction in ["TB", "LR", "BT"] {
+        let leaves: String = (1..=12).map(|leaf| format!("a -> l{leaf} [label=\"edge {leaf}\"] ")).collect();
+        let (_, output) = drawn(&format!("digraph {{ rankdir={direction} {leaves} }}"));
+        for edge in 0..12 {
+            let (changes, sharpest) = bends(&along(&output, edge), 12.0);
+            assert!(changes <= 1 && sharpest < 40.0, "{direction} {edge}: {changes} {sharpest:.0} degrees");
+        }
+    }
+}
+
+#[test]
+fn labels_stand_by_their_lines() {
+    for source in [
+        "a -> b [label=to]; b -> a [label=fro]; a -> c [label=yes]; c -> a [label=no]; b -> d -> a [label=zz]",
+        "rankdir=LR a -> b [label=to]; b -> a [label=fro]; a -> c [label=yes]; c -> a [label=no]",
+        "a -> b -> c -> d; d -> a [label=again]; a -> d [label=far]; a -> c [label=skip]",
+    ] {
+        let (graph, output) = drawn(&format!("digraph {{ {source} }}"));
+        let plan = Plan::new(&graph, &Limits::default(), &mut Work::default()).unwrap();
+        for (index, edge) in plan.input.edges.iter().enumerate() {
+            let (Some(at), Some(size)) = (output.edges[index].label, edge.label) else { continue };
+            let bounds = Rect::around(at, size);
+            let aside = |at: f64, low: f64, high: f64| (low - at).max(at - high).max(0.0);
+            let gap = |point: Point| {
+                aside(point.x, bounds.low.x, bounds.high.x).hypot(aside(point.y, bounds.low.y, bounds.high.y))
+            };
+            let near = along(&output, index).into_iter().map(gap).fold(f64::INFINITY, f64::min);
+            assert!((0.5..6.0).contains(&near), "{} to {} of {source}: {near:.1}", edge.tail, edge.head);
+        }
     }
 }

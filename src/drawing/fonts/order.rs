@@ -21,7 +21,7 @@ enum Class {
     /// Between digits of one kind: full stop, comma.
     CS,
     /// A mark on the letter before it.
-    NSM,
+    Mark,
     /// A blank.
     WS,
     /// Anything else.
@@ -48,7 +48,7 @@ fn class(c: char) -> Class {
         | '\u{670}'
         | '\u{6d6}'..='\u{6dc}'
         | '\u{6df}'..='\u{6e4}'
-        | '\u{fb1e}' => Class::NSM,
+        | '\u{fb1e}' => Class::Mark,
         '\u{590}'..='\u{5ff}' | '\u{7c0}'..='\u{85f}' | '\u{fb1d}'..='\u{fb4f}' => Class::R,
         '\u{10800}'..='\u{10fff}' | '\u{1e800}'..='\u{1edff}' | '\u{1ef00}'..='\u{1efff}' | '\u{200f}' => Class::R,
         '\u{606}'..='\u{7bf}' | '\u{860}'..='\u{8ff}' | '\u{fb50}'..='\u{fdff}' | '\u{fe70}'..='\u{fefe}' => Class::AL,
@@ -74,7 +74,7 @@ pub(super) fn visual(text: &str) -> Vec<char> {
     }
     let first = classes.iter().find(|class| matches!(class, Class::L | Class::R | Class::AL));
     let base = u8::from(first.is_some_and(goes_left));
-    let marks: Vec<bool> = classes.iter().map(|class| *class == Class::NSM).collect();
+    let marks: Vec<bool> = classes.iter().map(|class| *class == Class::Mark).collect();
     let blanks: Vec<bool> = classes.iter().map(|class| *class == Class::WS).collect();
     let outside = if base == 1 { Class::R } else { Class::L };
     resolve_numbers(&mut classes, outside);
@@ -101,7 +101,7 @@ fn resolve_numbers(classes: &mut [Class], outside: Class) {
     let (mut before, mut strong) = (outside, outside);
     for class in classes.iter_mut() {
         match *class {
-            Class::NSM => *class = before,
+            Class::Mark => *class = before,
             Class::EN if strong == Class::AL => *class = Class::AN,
             Class::L | Class::R | Class::AL => strong = *class,
             _ => {}

@@ -20,7 +20,7 @@ pub const RATCHET: &[Row<'_>] = &[
     ("src/drawing/layout/order/polish.rs", "polish", 63),
     ("src/drawing/layout/place.rs", "heights", 81),
     ("src/drawing/layout/rank.rs", "rank", 70),
-    ("src/drawing/layout/route/chain.rs", "route_chain", 88),
+    ("src/drawing/layout/route/chain.rs", "route_chain", 73),
     ("src/drawing/layout/route/corridor.rs", "shortest_path", 66),
     ("src/drawing/layout/route/flat.rs", "route_flat", 64),
     ("src/drawing/layout/route/ortho.rs", "wires_of_chains", 69),

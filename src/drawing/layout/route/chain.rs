@@ -1,17 +1,20 @@
 //! Edges from rank to rank.
 
-use super::super::layers::{Chain, Kind};
+use super::super::layers::{Chain, Kind, LABEL_GAP};
 use super::super::model::{End, Sides, Splines};
 use super::super::table::NONE;
 use super::corridor::Corridor;
 use super::curve::{self, Cubic};
 use super::fit;
 use super::router::Router;
-use crate::geometry::Point;
+use crate::geometry::{Point, Size};
 use crate::work::{Care, Exhausted, Work};
 
 /// How far from its label an edge may pass, in points.
-const LABEL_REACH: f64 = 12.0;
+const LABEL_REACH: f64 = 40.0;
+
+/// Places of each curve that are looked at for where it passes a label.
+const LABEL_SAMPLES: u32 = 48;
 
 /// Which way an edge leaves a node on its way down, and what it does before.
 struct Leaving {
@@ -35,7 +38,6 @@ impl Router<'_> {
         let Some(edge) = self.edge(first) else { return Ok(()) };
         let down = edge.tail as u32 == upper;
         let (upper_end, lower_end) = if down { (edge.tail_end, edge.head_end) } else { (edge.head_end, edge.tail_end) };
-        let has_label = chain.label != NONE;
         let style = match (self.input.splines, work.care()) {
             (_, Care::StraightLines) => Splines::Line,
             (Splines::Spline | Splines::Ortho, Care::Polylines) => Splines::Polyline,
@@ -97,22 +99,41 @@ impl Router<'_> {
             }
             self.finish(edge, own);
         }
-        // An edge between neighbouring ranks may have a label, too, if clusters turned it around.
-        let is_unplaced = self.routes.get(first as usize).is_some_and(|route| route.label.is_none());
-        if is_unplaced || has_label && matches!(style, Splines::Line | Splines::Curved) {
-            // The label stands beside its own line.
-            let size = self.edge(first).and_then(|edge| edge.label);
-            let middle = curve::middle(&curves).map(|middle| match curves.as_slice() {
-                [line] => *line,
-                // Whatever the way it takes, it comes down there.
-                _ => curve::line(middle + Point::new(0.0, 1.0), middle - Point::new(0.0, 1.0)),
-            });
-            let label = middle.zip(size).map(|(line, size)| self.beside(&line, size));
-            if let (Some(_), Some(route)) = (label, self.routes.get_mut(first as usize)) {
-                route.label = label;
-            }
-        }
+        self.label_of_chain(chain, first, style, &curves);
         Ok(())
+    }
+
+    /// Puts the label of a chain beside its line.
+    fn label_of_chain(&mut self, chain: &Chain, first: u32, style: Splines, curves: &[Cubic]) {
+        let Some(size) = self.edge(first).and_then(|edge| edge.label) else { return };
+        let is_straight = matches!(style, Splines::Line | Splines::Curved);
+        let place = self.routes.get(first as usize).and_then(|route| route.label);
+        let label = match place {
+            // It has its place on a rank; the line passes somewhere beside, and nothing stands between.
+            Some(at) if chain.label != NONE && !is_straight => Some(self.nearer(at, size, curves)),
+            Some(at) if !is_straight => Some(at),
+            // An edge between neighbouring ranks may have a label, too, if clusters turned it around.
+            _ => curve::middle(curves).map(|middle| match curves {
+                [line] => self.beside(line, size),
+                // Whatever the way it takes, it comes down there.
+                _ => self.beside(&curve::line(middle + Point::new(0.0, 1.0), middle - Point::new(0.0, 1.0)), size),
+            }),
+        };
+        if let (Some(_), Some(route)) = (label, self.routes.get_mut(first as usize)) {
+            route.label = label;
+        }
+    }
+
+    /// The middle of a label moved up to its line, on the side where it is.
+    fn nearer(&self, at: Point, size: Size, curves: &[Cubic]) -> Point {
+        let side = self.label_side();
+        let (low, high) = (at.y - size.height / 2.0, at.y + size.height / 2.0);
+        let points = curves.iter().flat_map(|curve| {
+            (0..=LABEL_SAMPLES).map(|step| curve::at(curve, f64::from(step) / f64::from(LABEL_SAMPLES)))
+        });
+        let beside = points.filter(|point| (low..=high).contains(&point.y)).map(|point| point.x * side);
+        let nearest = beside.fold(f64::NEG_INFINITY, f64::max) + LABEL_GAP + size.width / 2.0;
+        Point::new(if nearest.is_finite() { side * nearest.min(at.x * side) } else { at.x }, at.y)
     }
 
     /// `concentrate`: of several edges side by side the first is drawn alone, with the heads of those that go the other
@@ -141,8 +162,12 @@ impl Router<'_> {
             let (above, below) = (self.positions.above[item.rank], self.positions.below[item.rank]);
             let top = if index == 0 { from.y } else { y + above };
             let bottom = if index + 1 == count { to.y } else { y - below };
+            // Walls of clusters beside the way that begin or end between the ranks.
+            let walls = self.walls(place);
             if let Some(last) = last_bottom {
-                corridor.add(self.left_end, self.right_end, last, top);
+                let strip = if walls.high.y > top && walls.high.y < last { walls.high.y } else { top };
+                corridor.add(self.left_end, self.right_end, last, strip);
+                corridor.add(walls.low.x, walls.high.x, strip, top);
             }
             let mut left = self.limit(place, number, false);
             let mut right = self.limit(place, number, true);
@@ -167,7 +192,10 @@ impl Router<'_> {
                 }
             }
             corridor.add(left, right, top, bottom);
-            last_bottom = Some(bottom.min(top));
+            let after = places.get(index + 1).map_or(bottom, |next| self.top_of(*next));
+            let strip = if walls.low.y < bottom && walls.low.y > after { walls.low.y } else { bottom };
+            corridor.add(walls.low.x, walls.high.x, bottom, strip);
+            last_bottom = Some(strip.min(top));
         }
         corridor.hold(from, to);
         corridor

@@ -25,19 +25,10 @@ pub fn fit(
     if path.len() < 2 {
         return Ok(vec![curve::line(first, last)]);
     }
-    let second = path.get(1).copied().unwrap_or(last);
-    let before_last = path.len().checked_sub(2).and_then(|at| path.get(at)).copied().unwrap_or(first);
-    let free = start.is_none() && end.is_none();
-    let from = start.unwrap_or((second - first).unit());
-    let into = end.unwrap_or((last - before_last).unit());
-    let mut todo: Vec<(usize, usize, Point, Point)> = vec![(0, path.len() - 1, from, into)];
+    let mut todo: Vec<(usize, usize, Option<Point>, Option<Point>)> = vec![(0, path.len() - 1, start, end)];
     while let Some((low, high, from, into)) = todo.pop() {
         let part = path.get(low..=high).unwrap_or_default();
         work.spend(part.len() as u64 * 12 + 352)?;
-        if part.len() == 2 && free && low == 0 && high + 1 == path.len() {
-            curves.push(curve::line(first, last));
-            continue;
-        }
         match fit_one(part, from, into, corridor) {
             Ok(curve) => curves.push(curve),
             Err(worst) => {
@@ -49,18 +40,23 @@ pub fn fit(
                 };
                 let tangent = ((here - before).unit() + (after - here).unit()).unit();
                 // The first part is taken off the stack first.
-                todo.push((at, high, tangent, into));
-                todo.push((low, at, from, tangent));
+                todo.push((at, high, Some(tangent), into));
+                todo.push((low, at, from, Some(tangent)));
             }
         }
     }
     Ok(curves)
 }
 
-/// One curve along the points, or the point to divide them at.
-fn fit_one(points: &[Point], from: Point, into: Point, corridor: &Corridor) -> Result<Cubic, usize> {
+/// One curve along the points, or the point to divide them at. An end without a direction takes none: the curve then
+/// begins to turn where it begins, and is one sweep up to where it has to have a direction.
+fn fit_one(points: &[Point], from: Option<Point>, into: Option<Point>, corridor: &Corridor) -> Result<Cubic, usize> {
     let (Some(&first), Some(&last)) = (points.first(), points.last()) else { return Err(0) };
     let parameters = by_length(points);
+    if points.len() == 2 && from.is_none() && into.is_none() {
+        return Ok(curve::line(first, last));
+    }
+    let (from, into) = (from.unwrap_or_default(), into.unwrap_or_default());
     let (a, b) = least_squares(points, &parameters, from, into);
     for factor in [1.0, 0.7, 0.45, 0.25, 0.1] {
         let curve = [first, first + from * (a * factor), last - into * (b * factor), last];
@@ -119,6 +115,11 @@ fn least_squares(points: &[Point], parameters: &[f64], from: Point, into: Point)
         x1 += a1.dot(rest);
     }
     let third = first.distance(last) / 3.0;
+    // Of an end without a direction nothing is asked, and the other has the whole say.
+    let alone = |x: f64, c: f64| if c > 1e-6 && (1e-3..third * 6.0).contains(&(x / c)) { x / c } else { third };
+    if c00 < 1e-6 || c11 < 1e-6 {
+        return (alone(x0, c00), alone(x1, c11));
+    }
     let determinant = c00 * c11 - c01 * c01;
     if determinant.abs() < 1e-6 {
         return (third, third);

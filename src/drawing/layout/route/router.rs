@@ -12,6 +12,9 @@ use crate::geometry::{Point, Rect, Size};
 /// Neighbours that cross an edge's way, looked past at most.
 const NEIGHBOURS_MAX: u32 = 24;
 
+/// How far from the walls of other clusters edges keep, in points.
+const WALL_GAP: f64 = 3.0;
+
 /// What all kinds of edges need to find their way.
 pub struct Router<'a> {
     pub input: &'a Input,
@@ -155,7 +158,7 @@ impl Router<'_> {
             }
             if beside.kind == Kind::Cluster {
                 let bounds = self.positions.clusters[beside.owner];
-                return if to_right { bounds.low.x } else { bounds.high.x };
+                return if to_right { (bounds.low.x - WALL_GAP).max(x) } else { (bounds.high.x + WALL_GAP).min(x) };
             }
             if beside.kind == Kind::Bend && self.crosses(chain, beside.owner, own.rank, to_right) {
                 continue;
@@ -172,6 +175,50 @@ impl Router<'_> {
         x
     }
 
+    /// The upper end of what stands on a place's rank.
+    pub fn top_of(&self, place: u32) -> f64 {
+        let rank = self.layers.places[place].rank;
+        self.positions.y[rank] + self.positions.above[rank]
+    }
+
+    /// The room between the nearest clusters on both sides of a place that it does not lie in, from the lower end of the
+    /// lower of them to the upper end of the higher; upside down if there are none.
+    pub fn walls(&self, place: u32) -> Rect {
+        let own = &self.layers.places[place];
+        let list = &self.ranks[own.rank];
+        let x = self.positions.x[place];
+        let mut walls =
+            Rect::new(Point::new(self.left_end, f64::INFINITY), Point::new(self.right_end, f64::NEG_INFINITY));
+        for to_right in [false, true] {
+            let mut slot = self.slots[place] as usize;
+            for _ in 0..NEIGHBOURS_MAX {
+                let next = if to_right { slot.checked_add(1) } else { slot.checked_sub(1) };
+                let Some((next, &other)) = next.and_then(|next| Some((next, list.get(next)?))) else { break };
+                slot = next;
+                let beside = &self.layers.places[other];
+                let cluster = match beside.kind {
+                    Kind::Cluster => beside.owner,
+                    _ if beside.cluster == own.cluster => NONE,
+                    _ => self.nest.child_toward(self.nest.common(own.cluster, beside.cluster), beside.cluster),
+                };
+                let bounds = self.positions.clusters.look(cluster as usize).copied().unwrap_or(Rect::EMPTY);
+                if !bounds.is_empty() {
+                    match to_right {
+                        true => walls.high.x = (bounds.low.x - WALL_GAP).max(x + 2.0),
+                        false => walls.low.x = (bounds.high.x + WALL_GAP).min(x - 2.0),
+                    }
+                    walls.low.y = walls.low.y.min(bounds.low.y);
+                    walls.high.y = walls.high.y.max(bounds.high.y);
+                    break;
+                }
+                if beside.kind != Kind::Bend {
+                    break;
+                }
+            }
+        }
+        walls
+    }
+
     /// The wall of the outermost cluster around a neighbour that is not around us.
     pub fn wall_between(&self, own: u32, other: u32, to_right: bool, x: f64) -> Option<f64> {
         if own == other {
@@ -186,7 +233,7 @@ impl Router<'_> {
         if bounds.is_empty() {
             return None;
         }
-        Some(if to_right { bounds.low.x.max(x) } else { bounds.high.x.min(x) })
+        Some(if to_right { (bounds.low.x - WALL_GAP).max(x) } else { (bounds.high.x + WALL_GAP).min(x) })
     }
 
     /// Whether two chains that are neighbours on `rank` change sides within the next two ranks.
