@@ -36,7 +36,7 @@ mod tests {
     #[test]
     fn each_workspace_has_its_lines_of_an_hour() {
         let (refused, begin) = (RefusedMails::default(), Timestamp::from_micros(5 * HOUR_MICROS));
-        let noted = |workspace: u32, at| (0..1_000).filter(|_| refused.note(WorkspaceNo(workspace.into()), at)).count();
+        let noted = |workspace: u32, at| (0..1_000).filter(|_| refused.note(WorkspaceNo(workspace), at)).count();
         assert_eq!([noted(1, begin), noted(2, begin), noted(1, begin)], [60, 60, 0]);
         assert_eq!(noted(1, begin.plus_seconds(3_600)), 60);
     }
