@@ -14,9 +14,10 @@ use tokio::sync::watch;
 
 use crate::attendance::Attendance;
 use crate::identity::{Workspace, agents, keys};
-use crate::intake::{RefusedMails, Unanswered};
 use crate::model::{AgentKey, unpacked};
+use crate::refused_mails::RefusedMails;
 use crate::rejections::Rejections;
+use crate::unanswered::Unanswered;
 use crate::wakes::{self, Wakes};
 use crate::words::address;
 

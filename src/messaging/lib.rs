@@ -11,7 +11,7 @@
 //! - what is held, unread and owed costs nothing as long as nothing falls due.
 //!
 //! Reading order: `model`, `limits`, `refusal`, `words` (words and pure rules) · `due` (what falls due by the clock) ·
-//! `identity` (who is who, and how a request is let in) · `telling` (what webhooks are told) · `rejections` · `attendance`, `wakes` (who is there, and who waits) · `context`,
+//! `identity` (who is who, and how a request is let in) · `telling` (what webhooks are told) · `rejections`, `refused_mails`, `unanswered` · `attendance`, `wakes` (who is there, and who waits) · `context`,
 //! `dialect`, `form`, `wire` (what all folders share) · `pages` (what people see without an account) · `workspaces`, `keys`, `invites` (what the operator and his keys
 //! make) · `usage` · `rooms`, `blocks`, `pubkeys`, `acks` · `tagged` (whom tags mean) · `outbox` (mail that leaves) · `mail` (messages, deliveries, threads) · `agents` (who
 //! registers, is found, retires) · `presence` (availability, health, streams) · `shown` (how messages are shown),
@@ -54,6 +54,7 @@ mod pages;
 mod presence;
 mod pubkeys;
 mod refusal;
+mod refused_mails;
 mod rejections;
 mod relay;
 mod reminders;
@@ -71,6 +72,7 @@ mod testing;
 #[cfg(test)]
 mod tests;
 mod threads;
+mod unanswered;
 mod usage;
 mod verify;
 mod wakes;

@@ -9,26 +9,22 @@
 //! - what is found out of where it comes from decides nothing, and nobody waits for long on a name server;
 //! - what is said of mail is never an answer by mail.
 //!
-//! Reading order: `model` · `bounds` (what can be taken apart), `report`, `content` (taking apart) · `unanswered`, `verdicts` · `trace` · `find` (whom
-//! an address stands for) · `thread` · `keep` (the verb) · `refused` · `take` (what is done before it).
+//! Reading order: `model` · `bounds` (what can be taken apart), `report`, `content` (taking apart) · `verdicts` · `trace` · `find` (whom
+//! an address stands for) · `thread` · `keep` (the verb) · `take` (what is done before it).
 
 mod bounds;
 mod content;
 mod find;
 mod keep;
 mod model;
-mod refused;
 mod report;
 mod take;
 #[cfg(test)]
 mod tests;
 mod thread;
 mod trace;
-mod unanswered;
 mod verdicts;
 
 pub(crate) use find::find;
 pub(crate) use model::{Arrived, Envelope, Found, NotTaken, Recipient, SIZE_MAX};
-pub(crate) use refused::RefusedMails;
 pub(crate) use take::{refused, take};
-pub(crate) use unanswered::Unanswered;

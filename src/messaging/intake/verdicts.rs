@@ -17,8 +17,8 @@ use quintet_platform::egress::{NameServers, texts};
 use tokio::time::timeout;
 
 use super::model::Arrived;
-use super::unanswered::Unanswered;
 use crate::mail::model::Verdicts;
+use crate::unanswered::Unanswered;
 
 /// How long all of it may take, and how long each name that is known from the start is waited for.
 const TIME: Duration = Duration::from_secs(10);

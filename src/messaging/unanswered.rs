@@ -30,7 +30,7 @@ impl fmt::Debug for Unanswered {
 
 impl Unanswered {
     /// Nobody answered for this name.
-    pub(super) fn note(&self, name: &str) {
+    pub(crate) fn note(&self, name: &str) {
         let now = Instant::now();
         let mut names = self.0.lock().unwrap_or_else(PoisonError::into_inner);
         if names.len() >= NAMES_MAX {
@@ -42,7 +42,7 @@ impl Unanswered {
     }
 
     /// Whether nobody answered for it a moment ago.
-    pub(super) fn has<Q: Hash + Eq + ?Sized>(&self, name: &Q) -> bool
+    pub(crate) fn has<Q: Hash + Eq + ?Sized>(&self, name: &Q) -> bool
     where
         Box<str>: Borrow<Q>,
     {

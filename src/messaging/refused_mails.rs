@@ -17,7 +17,7 @@ pub(crate) struct RefusedMails(Mutex<(i64, HashMap<WorkspaceNo, u32>)>);
 
 impl RefusedMails {
     /// Whether one more may be written down.
-    pub(super) fn note(&self, workspace: WorkspaceNo, now: Timestamp) -> bool {
+    pub(crate) fn note(&self, workspace: WorkspaceNo, now: Timestamp) -> bool {
         let hour = now.as_micros().div_euclid(HOUR_MICROS);
         let mut noted = self.0.lock().unwrap_or_else(PoisonError::into_inner);
         if noted.0 != hour {
