@@ -27,11 +27,12 @@ fn recipient(bench: &Bench, address: &str) -> Recipient {
 }
 
 fn arrived(bench: &Bench, sender: &str, to: &[&str], mail: &str) -> Arrived {
+    arrived_for(sender, to.iter().map(|agent| recipient(bench, &address(agent))).collect(), mail)
+}
+
+fn arrived_for(sender: &str, recipients: Vec<Recipient>, mail: &str) -> Arrived {
     Arrived {
-        envelope: Envelope {
-            sender: sender.to_owned(),
-            recipients: to.iter().map(|agent| recipient(bench, &address(agent))).collect(),
-        },
+        envelope: Envelope { sender: sender.to_owned(), recipients },
         source: IpAddr::from([192, 0, 2, 1]),
         helo: "client.example".to_owned(),
         protocol: "ESMTP",
@@ -267,13 +268,8 @@ async fn reports_are_recorded_and_never_answered() {
     let (status, sent) = bench.call_as("ann", "POST", "/v1/messages", body).await;
     assert_eq!(status, 202, "{sent}");
     let envelope = format!("agentbus+acme.ann+b.{}@{DOMAIN}", sent["id"].as_str().unwrap().to_lowercase());
-    let report = Arrived {
-        envelope: Envelope { sender: String::new(), recipients: vec![recipient(&bench, &envelope)] },
-        source: IpAddr::from([192, 0, 2, 1]),
-        helo: "relay.example".to_owned(),
-        protocol: "ESMTP",
-        bytes: b"From: MAILER-DAEMON@relay.example\r\nSubject: Undelivered Mail\r\n\r\nNo such user.\r\n".to_vec(),
-    };
+    let mail = "From: MAILER-DAEMON@relay.example\nSubject: Undelivered Mail\n\nNo such user.\n";
+    let report = arrived_for("", vec![recipient(&bench, &envelope)], mail);
     for _ in 0..2 {
         take(&bench.context, report.clone()).await.unwrap();
     }
@@ -309,15 +305,8 @@ async fn what_is_no_report_is_mail_in_the_thread() {
         ("", "delayed", status("delayed"), "ingress"),
         ("", "failed", status("failed"), "system"),
     ] {
-        let mail = format!("From: ben@example.com\nSubject: {subject}\n{rest}").replace('\n', "\r\n");
-        let arrived = Arrived {
-            envelope: Envelope { sender: sender.to_owned(), recipients: vec![recipient(&bench, &envelope)] },
-            source: IpAddr::from([192, 0, 2, 1]),
-            helo: "relay.example".to_owned(),
-            protocol: "ESMTP",
-            bytes: mail.into_bytes(),
-        };
-        take(&bench.context, arrived).await.unwrap();
+        let mail = format!("From: ben@example.com\nSubject: {subject}\n{rest}");
+        take(&bench.context, arrived_for(sender, vec![recipient(&bench, &envelope)], &mail)).await.unwrap();
         let rows = inbox(&bench, "ann").await;
         let row = rows.last().unwrap();
         assert_eq!((&row["direction"], &row["thread_id"]), (&json!(direction), &sent["thread_id"]), "{subject}");
@@ -378,6 +367,9 @@ fn whatever_comes_is_read() {
         "multipart/digest",
         "Message-ID: <",
         "Auto-Submitted: ",
+        "Content-Type: message/delivery-status\r\n",
+        "Action: failed\r\n",
+        "Final-Recipient: rfc822; ",
     ];
     for _ in 0..20_000 {
         let mut mail = Vec::new();

@@ -121,7 +121,6 @@ impl Asked {
     }
 
     /// Of mail that reports are not wanted of, the name that whoever handed it in goes by is looked at (RFC 7208, 2.4).
-    /// What is not found out in its time is not looked for again for a while: what a domain points to is its own affair.
     async fn spf(&self) -> SpfOutput {
         let Arrived { source, helo, envelope, .. } = &*self.arrived;
         let asked = match envelope.sender.as_str() {
@@ -129,11 +128,10 @@ impl Asked {
             sender => SpfParameters::verify_mail_from(*source, helo, &self.domain, sender),
         };
         let asked = Parameters::new(asked).with_txt_cache(&*self.unanswered);
-        let asking = self.authenticator.verify_spf(asked);
-        timeout(NAME_TIME, asking).await.unwrap_or_else(|_| {
-            self.unanswered.note(&self.sender_domain().to_fqdn());
-            SpfOutput::new(self.sender_domain().to_owned()).with_result(SpfResult::TempError)
-        })
+        let asking = timeout(NAME_TIME, self.authenticator.verify_spf(asked));
+        // That is not remembered: what it waited for may lie with whoever sends, and the domain is somebody else's.
+        let nothing = |_| SpfOutput::new(self.sender_domain().to_owned()).with_result(SpfResult::TempError);
+        asking.await.unwrap_or_else(nothing)
     }
 }
 

@@ -1,7 +1,7 @@
 //! A page as text, complete without scripts, and the answer that it comes in.
 
 use std::fmt::Write as _;
-use std::net::{Ipv6Addr, SocketAddr};
+use std::net::{IpAddr, Ipv6Addr, SocketAddr};
 use std::sync::LazyLock;
 
 use axum::extract::ConnectInfo;
@@ -35,16 +35,20 @@ pub(crate) fn is_from_here(context: &Context, headers: &HeaderMap) -> bool {
 
 /// The address that a visitor comes from.
 pub(crate) fn source(visit: &Visit<Messaging>) -> String {
-    let source = visit.parts.extensions.get::<ConnectInfo<SocketAddr>>();
-    source.map_or_else(String::new, |ConnectInfo(source)| source.ip().to_canonical().to_string())
+    address(visit).map_or_else(String::new, |source| source.to_canonical().to_string())
 }
 
-/// The same as far as one host has it for himself: of IPv6 that is a network.
+/// The same as far as one host has it for itself: of IPv6 that is a network.
 pub(crate) fn network(visit: &Visit<Messaging>) -> String {
-    let source = visit.parts.extensions.get::<ConnectInfo<SocketAddr>>();
-    source.map_or_else(String::new, |ConnectInfo(source)| {
-        Ipv6Addr::from(source_key(source.ip())).to_canonical().to_string()
-    })
+    address(visit).map_or_else(String::new, network_of)
+}
+
+fn address(visit: &Visit<Messaging>) -> Option<IpAddr> {
+    visit.parts.extensions.get::<ConnectInfo<SocketAddr>>().map(|ConnectInfo(source)| source.ip())
+}
+
+fn network_of(source: IpAddr) -> String {
+    Ipv6Addr::from(source_key(source)).to_canonical().to_string()
 }
 
 /// A page that says why there is nothing to do on it.

@@ -1,11 +1,11 @@
 //! What is due, read ahead of the pump: the end of an attempt need not read the index again, and however much waits for one
 //! workspace's turn, it hides nobody else's.
 
-use std::collections::{BTreeMap, BTreeSet, VecDeque};
 use std::time::{Duration, Instant};
 
 use quintet_storage::{Failure, Read, Timestamp, Uuid};
 
+use super::turns::Queues;
 use crate::model::WorkspaceNo;
 use crate::outbox::{self, OutgoingKey};
 
@@ -19,14 +19,11 @@ pub(super) const READ_PAUSE: Duration = Duration::from_millis(20);
 /// A place in the index.
 type DuePlace = (Timestamp, WorkspaceNo, Uuid);
 
-/// Mails that are due, by workspace, in the order in which they are due.
+/// Mails that are due, in the order in which they are due.
 #[derive(Default)]
 pub(super) struct Ahead {
-    waiting: BTreeMap<WorkspaceNo, VecDeque<OutgoingKey>>,
-    /// All of them.
-    known: BTreeSet<OutgoingKey>,
-    /// Whose turn was the last.
-    last: Option<WorkspaceNo>,
+    /// Those that may begin.
+    pub(super) queues: Queues,
     /// Where it is read on; `None`: from the beginning.
     rest_from: Option<DuePlace>,
     /// When something is due after all that is due now.
@@ -55,37 +52,11 @@ impl Ahead {
         self.later = rows.get(due).map(|(at, _)| *at);
         self.rest_from = end.filter(|_| !is_last && self.later.is_none());
         for (_, key) in rows.into_iter().take(due) {
-            if is_busy(&key) || self.known.contains(&key) {
-                continue;
-            }
-            let own = self.waiting.entry(key.0).or_default();
-            if own.len() < HELD_MAX {
-                own.push_back(key);
-                self.known.insert(key);
+            if !is_busy(&key) && self.queues.count(key.0) < HELD_MAX {
+                self.queues.push(key);
             }
         }
         Ok(())
-    }
-
-    /// The first mail of the next workspace that may have one begun.
-    pub(super) fn take(&mut self, has_place: impl Fn(WorkspaceNo) -> bool) -> Option<OutgoingKey> {
-        let behind = self.last.map_or(WorkspaceNo(0), |last| WorkspaceNo(last.0.saturating_add(1)));
-        let mut in_turn = self.waiting.range(behind..).chain(self.waiting.range(..behind)).map(|(no, _)| *no);
-        let workspace = in_turn.find(|no| has_place(*no))?;
-        let own = self.waiting.get_mut(&workspace)?;
-        let key = own.pop_front();
-        if own.is_empty() {
-            self.waiting.remove(&workspace);
-        }
-        self.last = Some(workspace);
-        key.inspect(|key| {
-            self.known.remove(key);
-        })
-    }
-
-    /// Whether any may be begun.
-    pub(super) fn has_startable(&self, has_place: impl Fn(WorkspaceNo) -> bool) -> bool {
-        self.waiting.keys().any(|workspace| has_place(*workspace))
     }
 
     /// Whether there are rows that were not read, and when something is due after what is due now.

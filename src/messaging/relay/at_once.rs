@@ -33,7 +33,8 @@ pub(crate) async fn send_at_once(context: &Context, note: Note<'_>) -> Result<()
         let mut connection = connect(&mail.egress, relay, context.domain()).await?;
         let (said, _) = connection.hand(&written).await;
         connection.leave().await;
-        match said.into_iter().next() {
+        // What is sent so has a secret in it, and why it was not taken is logged.
+        match said.into_iter().next().map(Said::without_words) {
             Some(Said::Taken) => Ok(()),
             Some(Said::Later(why) | Said::No(why)) => Err(why),
             None => Err("it said nothing".to_owned()),

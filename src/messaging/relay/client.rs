@@ -42,6 +42,24 @@ pub(super) enum Said {
     No(String),
 }
 
+impl Said {
+    /// The same without a relay's words, which may repeat what stands in the mail: code and enhanced status. What is no
+    /// reply is said in words of our own, and stays.
+    pub(super) fn without_words(self) -> Said {
+        match self {
+            Said::Taken => Said::Taken,
+            Said::Later(words) => Said::Later(code_of(words)),
+            Said::No(words) => Said::No(code_of(words)),
+        }
+    }
+}
+
+fn code_of(words: String) -> String {
+    let is_number = |word: &&str| word.bytes().all(|byte| byte.is_ascii_digit() || byte == b'.');
+    let numbers: Vec<&str> = words.split(' ').take_while(is_number).take(2).collect();
+    if numbers.first().is_some_and(|code| code.len() == 3) { numbers.join(" ") } else { words }
+}
+
 /// A connection that can take a mail.
 pub(super) struct Connection {
     client: Client,

@@ -8,7 +8,7 @@
 //! - a mail that the relay has taken for somebody is not sent to him again;
 //! - verbs open no connection; what the relay says is a text of somebody else's, and is cut.
 //!
-//! Reading order: `written` (what is sent) · `client` (speaking to the relay) · `settle` (the verb) · `ahead`, `pump` ·
+//! Reading order: `written` (what is sent) · `client` (speaking to the relay) · `settle` (the verb) · `turns`, `ahead`, `pump` ·
 //! `at_once` (mail that somebody waits for).
 
 mod ahead;
@@ -18,6 +18,7 @@ mod pump;
 mod settle;
 #[cfg(test)]
 mod tests;
+mod turns;
 mod written;
 
 pub(crate) use at_once::send_at_once;

@@ -3,7 +3,7 @@
 //! It is work of the clock: whenever something is due it begins as many attempts as may be at once. Each runs by itself, and
 //! when it is settled the next one begins. On a rehearsal clock the work waits until nothing is under way.
 
-use std::collections::{BTreeMap, BTreeSet, VecDeque};
+use std::collections::{BTreeMap, BTreeSet};
 use std::convert::Infallible;
 use std::panic::AssertUnwindSafe;
 use std::sync::atomic::Ordering;
@@ -18,6 +18,7 @@ use tokio::sync::{Notify, Semaphore};
 use super::ahead::{Ahead, READ_PAUSE};
 use super::client::{Connection, connect};
 use super::settle::{Outcome, Settled, settle};
+use super::turns::Queues;
 use super::written::{Written, write};
 use crate::context::Context;
 use crate::mail::messages;
@@ -30,8 +31,6 @@ const OF_A_WORKSPACE_MAX: usize = 8;
 /// A mail with more bytes of files is held as a whole only when few others are.
 const LARGE_BYTES: u64 = 1 << 20;
 const LARGE_AT_ONCE_MAX: usize = 2;
-/// Large ones that are remembered to wait.
-const LARGE_WAITING_MAX: usize = 256;
 /// How long a connection waits for another mail, and how many it takes.
 const KEPT_TIME: Duration = Duration::from_secs(5);
 const MAILS_OF_A_CONNECTION_MAX: u32 = 100;
@@ -60,7 +59,7 @@ struct InHand {
     ahead: Ahead,
     under_way: BTreeSet<OutgoingKey>,
     /// Large ones that wait until another one has ended: they take nobody's place meanwhile.
-    large_waiting: VecDeque<OutgoingKey>,
+    large: Queues,
     /// What cannot be seen to until the next start: it is damaged.
     left_alone: BTreeSet<OutgoingKey>,
     /// Nothing can be written down any more: what is sent now would be sent again.
@@ -88,13 +87,6 @@ impl Places {
 }
 
 impl InHand {
-    /// One more waits among the large ones. Where there are that many it is read again in its time.
-    fn wait_large(&mut self, key: OutgoingKey) {
-        if self.large_waiting.len() < LARGE_WAITING_MAX {
-            self.large_waiting.push_back(key);
-        }
-    }
-
     fn places(&self) -> Places {
         let mut places = BTreeMap::new();
         for (workspace, _) in &self.under_way {
@@ -165,7 +157,7 @@ impl Inner {
         let is_read = self.read_on(&mut in_hand)?;
         let now = self.context.now();
         let places = in_hand.places();
-        if in_hand.ahead.has_startable(|workspace| places.has(workspace)) {
+        if in_hand.ahead.queues.has_startable(|workspace| places.has(workspace)) {
             return Ok(Some(now));
         }
         let soon = now.plus_micros(READ_PAUSE.as_micros().try_into().unwrap_or(i64::MAX));
@@ -187,9 +179,8 @@ impl Inner {
         let read = self.context.store.read();
         // What was due before the clock was put back is due still.
         let now = self.context.now().max(read.time());
-        let InHand { ahead, under_way, left_alone, large_waiting, .. } = in_hand;
-        let is_busy =
-            |key: &OutgoingKey| under_way.contains(key) || left_alone.contains(key) || large_waiting.contains(key);
+        let InHand { ahead, under_way, left_alone, large, .. } = in_hand;
+        let is_busy = |key: &OutgoingKey| under_way.contains(key) || left_alone.contains(key) || large.contains(key);
         loop {
             ahead.read(&read, now, is_busy)?;
             if !is_rehearsal || !ahead.rest().0 {
@@ -206,14 +197,13 @@ impl Inner {
         }
         self.read_on(&mut in_hand)?;
         let mut has_begun = false;
-        let mut large = self.large.available_permits();
+        let mut large_places = self.large.available_permits();
         while in_hand.under_way.len() < AT_ONCE_MAX {
             let places = in_hand.places();
             let has_place = |workspace| places.has(workspace);
-            let waiting = if large > 0 { in_hand.large_waiting.iter().position(|key| has_place(key.0)) } else { None };
-            let waiting = waiting.and_then(|place| in_hand.large_waiting.remove(place));
-            large -= usize::from(waiting.is_some());
-            let Some(key) = waiting.or_else(|| in_hand.ahead.take(has_place)) else { break };
+            let large = if large_places > 0 { in_hand.large.take(has_place) } else { None };
+            large_places = large_places.saturating_sub(usize::from(large.is_some()));
+            let Some(key) = large.or_else(|| in_hand.ahead.queues.take(has_place)) else { break };
             in_hand.under_way.insert(key);
             has_begun = true;
             self.context.mail_under_way.send_modify(|count| *count += 1);
@@ -227,7 +217,7 @@ impl Inner {
         let tried = AssertUnwindSafe(self.attempt(key)).catch_unwind().await;
         match tried.unwrap_or(Err(Failure::Panicked)) {
             Ok(Tried::Made(outcome)) => self.settle(key, outcome).await,
-            Ok(Tried::Waits) => self.in_hand().wait_large(key),
+            Ok(Tried::Waits) => self.in_hand().large.push(key),
             Ok(Tried::Nothing) => {}
             Err(failure) if is_lasting(&failure) => self.leave_alone(key, &failure),
             Err(failure) => {

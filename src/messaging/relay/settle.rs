@@ -61,12 +61,9 @@ pub(super) fn settle(
         if !matches!(bound.fate, Fate::Waits(_)) {
             continue;
         }
-        // What is said of a note may repeat what stands in it, and that is nobody else's to know (P4).
-        let said = match said_to(outcome, &bound.address) {
-            Said::Later(words) if is_note => Said::Later(code_of(&words)),
-            Said::No(words) if is_note => Said::No(code_of(&words)),
-            said => said,
-        };
+        let said = said_to(outcome, &bound.address);
+        // A note may have a secret in it (P4).
+        let said = if is_note { said.without_words() } else { said };
         bound.fate = match said {
             Said::Taken => Fate::Taken,
             Said::No(words) => Fate::GivenUp(words),
@@ -90,17 +87,6 @@ pub(super) fn settle(
         tell(tx, now, key, &outgoing, &given_up)?;
     }
     Ok(settled)
-}
-
-/// Code and enhanced status of a reply, without its words. Of what is no reply all of it: those words are ours.
-fn code_of(words: &str) -> String {
-    let is_code =
-        words.split(' ').next().is_some_and(|code| code.len() == 3 && code.bytes().all(|byte| byte.is_ascii_digit()));
-    if !is_code {
-        return words.to_owned();
-    }
-    let is_number = |word: &&str| word.bytes().all(|byte| byte.is_ascii_digit() || byte == b'.');
-    words.split(' ').take_while(is_number).take(2).collect::<Vec<_>>().join(" ")
 }
 
 fn said_to(outcome: &Outcome, address: &str) -> Said {

@@ -108,6 +108,13 @@ async fn send(bench: &Bench, to: &[&str]) -> Value {
     sent
 }
 
+/// The platform writes a note with a secret in it.
+fn note(bench: &Bench) {
+    let workspace = bench.workspace.clone();
+    let note = outbox::Note { to: "ben@example.com", subject: "Please decide", text: "https://…/approve/secret" };
+    bench.run(move |tx, now| Ok(outbox::enqueue_note(tx, now, &workspace, note)?)).unwrap();
+}
+
 async fn undeliverable(bench: &Bench) -> Vec<(String, String)> {
     let (_, told) = bench.call(&bench.admin, "GET", "/v1/admin/undeliverable", Value::Null).await;
     let text = |line: &Value, name: &str| line[name].as_str().unwrap().to_owned();
@@ -236,14 +243,34 @@ async fn nobody_waits_behind_all_mail_of_somebody_else() {
         .unwrap();
     let read = bench.context.store.read();
     let mut ahead = super::ahead::Ahead::default();
-    let has_few = |ahead: &super::ahead::Ahead| ahead.has_startable(|no| no == no_of_few);
+    let has_few = |ahead: &super::ahead::Ahead| ahead.queues.has_startable(|no| no == no_of_few);
     ahead.read(&read, bench.now(), |_| false).unwrap();
     assert_eq!((has_few(&ahead), ahead.rest().0), (false, true));
     ahead.read(&read, bench.now(), |_| false).unwrap();
     assert_eq!((has_few(&ahead), ahead.rest()), (true, (false, None)));
-    let taken: Vec<_> = (0..3).map(|_| ahead.take(|_| true).unwrap().0).collect();
+    let taken: Vec<_> = (0..3).map(|_| ahead.queues.take(|_| true).unwrap().0).collect();
     assert_eq!(taken, [no_of_many, no_of_few, no_of_many]);
-    assert!(ahead.take(|no| no == no_of_few).is_none());
+    assert!(ahead.queues.take(|no| no == no_of_few).is_none());
+}
+
+/// As many large mails as may be are under way, and the others come after them, behind nobody's small one.
+#[tokio::test(flavor = "multi_thread")]
+async fn large_mails_wait_for_one_another_and_all_leave() {
+    let script = Script::new(&[]);
+    let bench = bench(&script).await;
+    let large = "A".repeat((1 << 21) / 4 * 4);
+    let files = json!([{"filename": "large", "content_base64": large}]);
+    for subject in 0..6 {
+        let body =
+            json!({"to": ["ben@example.com"], "subject": subject.to_string(), "text": "x", "attachments": files});
+        let (status, sent) = bench.call_as("ann", "POST", "/v1/messages", body).await;
+        assert_eq!(status, 202, "{sent}");
+    }
+    send(&bench, &["eve@example.com"]).await;
+    bench.advance(1).await;
+    assert_eq!(script.heard().iter().filter(|line| *line == "DATA").count(), 7);
+    assert_eq!(waiting(&bench), 0);
+    verified(&bench);
 }
 
 /// M4: after a day it is over, and whoever wrote it is told once.
@@ -272,14 +299,7 @@ async fn after_a_day_it_is_given_up() {
 async fn notes_of_the_platform_leave_as_well_and_are_forgotten() {
     let script = Script::new(&[]);
     let bench = bench(&script).await;
-    let workspace = bench.workspace.clone();
-    bench
-        .run(move |tx, now| {
-            let note =
-                outbox::Note { to: "ben@example.com", subject: "Please decide", text: "https://…/approve/secret" };
-            Ok(outbox::enqueue_note(tx, now, &workspace, note)?)
-        })
-        .unwrap();
+    note(&bench);
     bench.advance(1).await;
     let heard = script.heard();
     assert_eq!(heard[1..4], ["MAIL FROM:<no-reply@mail.example>", "RCPT TO:<ben@example.com>", "DATA"]);
@@ -294,14 +314,7 @@ async fn notes_of_the_platform_leave_as_well_and_are_forgotten() {
 async fn what_is_said_of_notes_is_a_number() {
     let script = Script::new(&[("MAIL-ENDS", &["550 5.7.1 https://\u{2026}/approve/secret is not wanted\r"])]);
     let bench = bench(&script).await;
-    let workspace = bench.workspace.clone();
-    bench
-        .run(move |tx, now| {
-            let note =
-                outbox::Note { to: "ben@example.com", subject: "Please decide", text: "https://…/approve/secret" };
-            Ok(outbox::enqueue_note(tx, now, &workspace, note)?)
-        })
-        .unwrap();
+    note(&bench);
     bench.advance(1).await;
     assert_eq!(undeliverable(&bench).await, [("ben@example.com".to_owned(), "550 5.7.1".to_owned())]);
     verified(&bench);

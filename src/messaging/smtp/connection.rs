@@ -122,6 +122,7 @@ impl Client {
                     self.encrypt(served).await?;
                     session.encrypted();
                 }
+                // It has become what is answered to the mail.
                 Step::Read(_) => {}
             }
         }

@@ -206,8 +206,43 @@ fn a_word_of_a_plain_body_is_nowhere() {
     let found: Vec<&String> = words.iter().filter(|word| answers.contains(*word) || log.contains(*word)).collect();
     assert_eq!(found, Vec::<&String>::new(), "in an answer or the log");
     assert_eq!(appliance.stop(), Some(0));
-    for word in &words {
-        let kept = Command::new("grep").args(["-rlaF", word]).arg(&data).output().unwrap();
+    are_nowhere(&words, &data);
+}
+
+/// No file has one of these words in it.
+fn are_nowhere(words: &[String], data: &std::path::Path) {
+    for word in words {
+        let kept = Command::new("grep").args(["-rlaF", word]).arg(data).output().unwrap();
         assert_eq!(stdout(&kept), "", "{word} is on disk");
     }
+}
+
+/// What a plain workspace seals where it lies is sealed in the answers that are remembered, too (6-messaging.md, E6).
+#[test]
+fn what_is_sealed_at_rest_is_so_in_remembered_answers() {
+    let appliance = Setup::new().start();
+    let workspace = Workspace::open(&appliance);
+    let (ann, ben) = (workspace.agent("ann"), workspace.agent("ben"));
+    let mut random = Rng::new();
+    let words: Vec<String> = (0..9).map(|_| word(&mut random)).collect();
+    let ask = |agent: &Agent, method: &str, path: &str, body: &Value| -> Value {
+        let fields = [("content-type", "application/json"), ("idempotency-key", "k1")];
+        let [first, again] = [(); 2].map(|()| agent.client.send(method, path, &fields, body.to_string().as_bytes()));
+        assert!(first.status < 300, "{path}: {first:?}");
+        assert_eq!((first.status, &first.text), (again.status, &again.text), "{path}");
+        serde_json::from_str(&first.text).unwrap()
+    };
+    let draft = ask(&ann, "POST", "/v1/drafts", &json!({"to": ["ben"], "text": words[0]}));
+    let path = format!("/v1/drafts/{}", draft["draft_id"].as_str().or(draft["id"].as_str()).unwrap());
+    ask(&ann, "PATCH", &path, &json!({"text": words[1]}));
+    let approval = json!({"title": "t", "summary": words[2], "proposed_action": words[3], "context": {"c": words[4]}});
+    let raised = ask(&ann, "POST", "/v1/approvals", &approval);
+    ask(&ann, "POST", &format!("/v1/approvals/{}/cancel", raised["id"].as_str().unwrap()), &json!({}));
+    let claim = json!({"assert_text": words[5], "repro": words[6]});
+    let sent = ask(&ann, "POST", "/v1/messages", &json!({"to": ["ben"], "text": "x", "claim": claim}));
+    let verdict = json!({"result": "verified", "observed_exit": 0, "observed_output": words[7], "env_note": words[8]});
+    ask(&ben, "POST", &format!("/v1/messages/{}/claim/verdict", sent["id"].as_str().unwrap()), &verdict);
+    let data = appliance.data().to_owned();
+    assert_eq!(appliance.stop(), Some(0));
+    are_nowhere(&words, &data);
 }
