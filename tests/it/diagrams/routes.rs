@@ -687,10 +687,10 @@ fn pictures_survive_a_kill_and_pass_the_check() {
 #[test]
 fn more_than_can_be_drawn_is_turned_away_and_nothing_breaks() {
     let appliance = Setup::new().start();
-    // Slow to draw, and each another one.
+    // Slow to draw, each another one, and a fifth of what one may cost: how fast the machine is decides nothing.
     let source = |seed: usize| {
         let edges: String =
-            (0..600).map(|n| format!("n{} -> n{};", (n * 7919 + seed) % 251, (n * 104_729 + n / 9) % 251)).collect();
+            (0..350).map(|n| format!("n{} -> n{};", (n * 7919 + seed) % 251, (n * 104_729 + n / 9) % 251)).collect();
         format!("digraph s{seed} {{ {edges} }}")
     };
     let base = appliance.stranger("diagrams");
