@@ -130,6 +130,7 @@ fn falls_due_at(read: &impl Read, due: Due) -> Result<Option<Timestamp>, Failure
     match due {
         Due::Nag((no, debtor, message)) => Ok(acks::find(read, (no, debtor), message)?.map(|owed| owed.looked_at)),
         Due::Remind(key) => reminders::falls_due_at(read, key),
+        Due::Approval(key) => approvals::falls_due_at(read, key),
         _ => Ok(None),
     }
 }

@@ -199,8 +199,6 @@ pub(crate) struct Approval {
     pub(crate) created_at: Timestamp,
     /// From when on nobody can decide it.
     pub(crate) expires_at: Timestamp,
-    /// When something is done with it by the clock, as long as it is pending.
-    pub(crate) looked_at: Timestamp,
     /// How it stands, but for the time that may have run out: see [`Approval::status_at`].
     pub(crate) status: Status,
     /// When it got its verdict.

@@ -65,7 +65,6 @@ pub(crate) fn raise(
         action_sha256,
         created_at: now,
         expires_at,
-        looked_at: expires_at,
         status: Status::Pending,
         decided_at: None,
     };

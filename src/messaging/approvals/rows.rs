@@ -31,7 +31,7 @@ pub(crate) fn absent() -> Refusal {
 
 /// When something is to be done with an approval by the clock, if it is pending.
 pub(crate) fn falls_due_at(read: &impl Read, key: ApprovalKey) -> Result<Option<Timestamp>, Failure> {
-    Ok(find(read, key)?.filter(|approval| approval.status == Status::Pending).map(|approval| approval.looked_at))
+    Ok(find(read, key)?.filter(|approval| approval.status == Status::Pending).map(|approval| approval.expires_at))
 }
 
 /// What an approval is about; nothing, of an erased tenant's.
@@ -65,20 +65,7 @@ pub(super) fn put_new(
     let sealed = sealed(tx, workspace, &MATTERS, key, &encode_plain(matter)?)?;
     tx.put(&MATTERS, &key, &MatterRow(sealed))?;
     tx.put(&BY_STATUS, &(key.0, approval.status.code(), key.1), &Mark)?;
-    due::put(tx, approval.looked_at, Due::Approval(key))?;
-    tx.put(&APPROVALS, &key, &ApprovalRow::of(approval))
-}
-
-/// Has a pending approval be looked at again later.
-pub(super) fn put_off(
-    tx: &mut WriteTx<'_>,
-    key: ApprovalKey,
-    mut approval: Approval,
-    until: Timestamp,
-) -> Result<(), Failure> {
-    due::clear(tx, approval.looked_at, Due::Approval(key));
-    due::put(tx, until, Due::Approval(key))?;
-    approval.looked_at = until;
+    due::put(tx, approval.expires_at, Due::Approval(key))?;
     tx.put(&APPROVALS, &key, &ApprovalRow::of(approval))
 }
 
@@ -93,7 +80,7 @@ pub(super) fn put_verdict(
     if approval.status != Status::Pending || tx.contains(&VERDICTS, &key)? {
         return Err(Failure::Damaged(format!("the approval {key:?} would get a second verdict")));
     }
-    due::clear(tx, approval.looked_at, Due::Approval(key));
+    due::clear(tx, approval.expires_at, Due::Approval(key));
     tx.delete(&BY_STATUS, &(key.0, approval.status.code(), key.1));
     tx.put(&BY_STATUS, &(key.0, verdict.status.code(), key.1), &Mark)?;
     let reason = match verdict.reason.as_str() {

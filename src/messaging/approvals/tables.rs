@@ -47,6 +47,7 @@ pub(super) struct ApprovalRow {
     action_sha256: Digest,
     created_at: Timestamp,
     expires_at: Timestamp,
+    /// As `expires_at`; kept, so that rows of before are read.
     looked_at: Timestamp,
     status: Status,
     decided_at: Option<Timestamp>,
@@ -65,7 +66,7 @@ impl ApprovalRow {
             action_sha256: approval.action_sha256,
             created_at: approval.created_at,
             expires_at: approval.expires_at,
-            looked_at: approval.looked_at,
+            looked_at: approval.expires_at,
             status: approval.status,
             decided_at: approval.decided_at,
         }
@@ -82,7 +83,6 @@ impl ApprovalRow {
             action_sha256: self.action_sha256,
             created_at: self.created_at,
             expires_at: self.expires_at,
-            looked_at: self.looked_at,
             status: self.status,
             decided_at: self.decided_at,
         }

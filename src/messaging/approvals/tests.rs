@@ -10,10 +10,11 @@ use serde_json::{Value, json};
 use super::decide::decide;
 use super::model::{Act, Choice, How};
 use crate::agents::retire;
-use crate::identity::Scope;
+use crate::identity::{Scope, Status};
 use crate::model::{ApprovalId, ApprovalKey};
 use crate::refusal::Refusal;
 use crate::testing::{Bench, assert_refused};
+use crate::workspaces::set_status;
 
 async fn raised(bench: &Bench, agent: &str, body: Value) -> Value {
     let (status, told) = bench.call_as(agent, "POST", "/v1/approvals", body).await;
@@ -121,6 +122,33 @@ async fn a_verdict_reaches_whoever_asked_whatever_it_does() {
         assert_eq!(inbox["count"], 1);
     }
     assert_eq!(crate::verify(&bench.context.store.read()).unwrap(), [""; 0]);
+}
+
+/// Nobody is told of anything while a workspace is suspended, and of everything when it is active again.
+#[tokio::test]
+async fn what_timed_out_in_a_suspension_is_told_when_it_is_over() {
+    for is_tenants in [false, true] {
+        let bench = Bench::new();
+        bench.agent("builder");
+        let record = raised(&bench, "builder", json!({"title": "x"})).await;
+        let become_of = |status| {
+            if is_tenants {
+                if status == Status::Suspended { bench.suspend_tenant() } else { bench.activate_tenant() }
+            } else {
+                bench.run(move |tx, now| set_status(tx, now, "acme", status)).unwrap();
+            }
+        };
+        become_of(Status::Suspended);
+        bench.advance(86_400 + 600).await;
+        assert_eq!(crate::verify(&bench.context.store.read()).unwrap(), [""; 0]);
+        become_of(Status::Active);
+        bench.advance(if is_tenants { 60 } else { 1 }).await;
+        let (_, listed) = bench.call(&bench.admin, "GET", "/v1/approvals?status=timed_out", Value::Null).await;
+        assert_eq!(listed["approvals"][0]["decided_at"], record["expires_at"], "{listed}");
+        let (_, inbox) = bench.call_as("builder", "GET", "/v1/inbox", Value::Null).await;
+        assert_eq!((&inbox["count"], &inbox["messages"][0]["subject"]), (&json!(1), &json!("Approval timed out: x")));
+        assert_eq!(crate::verify(&bench.context.store.read()).unwrap(), [""; 0]);
+    }
 }
 
 /// What somebody wrote is in no message of an encrypted workspace (E3); whoever asked reads it with the approval.

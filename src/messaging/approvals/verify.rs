@@ -20,8 +20,8 @@ pub(crate) fn verify(read: &impl Read, findings: &mut Vec<String>) -> Result<(),
         if !read.contains(&BY_STATUS, &(key.0, approval.status.code(), key.1))? {
             findings.push(format!("the approval {key:?} is not found by its status"));
         }
-        let is_due = due::is_put(read, approval.looked_at, Due::Approval(key))?;
-        if (approval.status == Status::Pending) != is_due || approval.looked_at < approval.expires_at {
+        let is_due = due::is_put_or_parked(read, key.0, (approval.expires_at, Due::Approval(key)))?;
+        if (approval.status == Status::Pending) != is_due {
             findings.push(format!("the approval {key:?} is {:?}, and does not fall due so", approval.status));
         }
         let recorded = verdict.as_ref().map(|verdict| (verdict.status, Some(verdict.at)));

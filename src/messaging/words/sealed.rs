@@ -105,8 +105,9 @@ fn line<'b>(rest: &mut &'b [u8]) -> Option<&'b [u8]> {
 #[cfg(test)]
 pub(crate) mod tests {
     use data_encoding::BASE64;
+    use proptest::prelude::*;
 
-    use super::{BEGIN, COLUMNS, END, is_sealed, is_sealed_text};
+    use super::{BEGIN, COLUMNS, END, is_file, is_sealed, is_sealed_text, unarmored};
 
     fn file(header: &str) -> Vec<u8> {
         let mut bytes = header.as_bytes().to_vec();
@@ -189,6 +190,63 @@ pub(crate) mod tests {
         ];
         for text in bad {
             assert!(!is_sealed_text(&text), "{text}");
+        }
+    }
+
+    /// What happens to a sealed text on its way: at a place, something is taken out, put in, changed or doubled.
+    fn damaged(text: &[u8], (place, bytes, kind): &(usize, Vec<u8>, u8)) -> Vec<u8> {
+        let place = place % (text.len() + 1);
+        let (before, behind) = text.split_at(place);
+        let behind = match kind % 3 {
+            0 => &behind[bytes.len().min(behind.len())..],
+            1 => behind,
+            _ => &text[place / 2..],
+        };
+        [before, if kind % 3 == 0 { &[] } else { bytes }, behind].concat()
+    }
+
+    proptest! {
+        #![proptest_config(ProptestConfig::with_cases(2_000))]
+        /// Whatever was done to it: what is taken says the same as its own bytes armored again, so that nothing else stands in
+        /// it; and bytes that are no text, or no file, are never taken.
+        #[test]
+        fn what_is_taken_is_armor_and_nothing_else(
+            stanzas in 1_usize..40,
+            payload in prop::collection::vec(any::<u8>(), 0..200),
+            damages in prop::collection::vec(
+                (any::<usize>(), prop::collection::vec(prop_oneof![Just(b'='), Just(b'\n'), Just(b'\r'), Just(b'A'), any::<u8>()], 0..4), any::<u8>()),
+                0..3,
+            ),
+        ) {
+            let header = format!("age-encryption.org/v1\n{}{MAC}", X25519.repeat(stanzas));
+            let file = [header.as_bytes(), &payload].concat();
+            prop_assert_eq!(is_sealed(&file), payload.len() >= 32);
+            let bytes = damages.iter().fold(armor(&file).into_bytes(), |text, damage| damaged(&text, damage));
+            let is_taken = is_sealed(&bytes);
+            let Ok(text) = String::from_utf8(bytes) else {
+                prop_assert!(!is_taken);
+                return Ok(());
+            };
+            prop_assert_eq!(is_taken, is_sealed_text(&text));
+            if damages.is_empty() {
+                prop_assert_eq!(is_taken, payload.len() >= 32);
+            }
+            if is_taken {
+                let file = unarmored(&text).unwrap();
+                prop_assert!(is_file(&file));
+                let again = armor(&file);
+                prop_assert_eq!(again.trim(), text.trim().replace("\r\n", "\n"));
+            }
+        }
+
+        /// Bytes that nobody sealed, and headers cut anywhere, end in a plain no.
+        #[test]
+        fn anything_at_all_is_answered(bytes in prop::collection::vec(any::<u8>(), 0..400), cut in 0_usize..200) {
+            prop_assert!(!is_sealed(&bytes));
+            let header = format!("age-encryption.org/v1\n{X25519}{MAC}");
+            let cut = cut.min(header.len());
+            let _ = is_sealed(&[&header.as_bytes()[..cut], &bytes].concat());
+            let _ = is_sealed_text(&format!("{BEGIN}\n{}\n{END}", String::from_utf8_lossy(&bytes)));
         }
     }
 }

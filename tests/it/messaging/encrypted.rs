@@ -242,10 +242,11 @@ fn what_is_sealed_at_rest_is_so_in_remembered_answers() {
     let draft = ask(&ann, "POST", "/v1/drafts", &json!({"to": ["ben"], "text": words[0]}));
     let path = format!("/v1/drafts/{}", draft["draft_id"].as_str().or(draft["id"].as_str()).unwrap());
     ask(&ann, "PATCH", &path, &json!({"text": words[1]}));
-    let approval = json!({"title": "t", "summary": words[2], "proposed_action": words[3], "context": {"c": words[4]}});
+    let approval =
+        json!({"title": "t", "summary": words[2], "proposed_action": {"do": words[3]}, "context": {"c": words[4]}});
     let raised = ask(&ann, "POST", "/v1/approvals", &approval);
     ask(&ann, "POST", &format!("/v1/approvals/{}/cancel", raised["id"].as_str().unwrap()), &json!({}));
-    let claim = json!({"assert_text": words[5], "repro": words[6]});
+    let claim = json!({"assert_text": words[5], "repro": words[6], "expect": {"exit": 0}});
     let sent = ask(&ann, "POST", "/v1/messages", &json!({"to": ["ben"], "text": "x", "claim": claim}));
     let verdict = json!({"result": "verified", "observed_exit": 0, "observed_output": words[7], "env_note": words[8]});
     ask(&ben, "POST", &format!("/v1/messages/{}/claim/verdict", sent["id"].as_str().unwrap()), &verdict);
