@@ -6,7 +6,7 @@ SHELL := /bin/bash
 .NOTPARALLEL:
 .DEFAULT_GOAL := help
 .PHONY: help run release install deb test test-installed prerequisites test-prerequisites browser webhook-verifiers mcp-clients mail-programs messaging-client identity-providers rocksdb format-check clippy deny advisories build unit static planted-bugs fmt bench bench-deliveries bench-workflows bench-messaging isolation crash-long audit-long cron-long workflows-long workflows-real power-cuts-long \
-	disk-full-long faults-long kills-long ends-long deliveries-long messaging-long copies-long locale-tables rows corpora-long checks-corpora exchange-corpora fuzz-long schemas-long diagrams-prerequisites diagrams-oracle diagrams-fuzz gallery
+	disk-full-long faults-long kills-long ends-long deliveries-long messaging-long copies-long losses-long locale-tables rows corpora-long checks-corpora exchange-corpora fuzz-long schemas-long diagrams-prerequisites diagrams-oracle diagrams-fuzz gallery
 
 # Each recipe runs in the build's environment.
 in := source packaging/environment.sh &&
@@ -193,6 +193,9 @@ faults-long: rocksdb ## a fault at every call of the real binary that changes th
 
 copies-long: rocksdb ## copies of a running directory that take up to the copy window, and longer
 	@$(in) QUINTET_COPIES=long cargo test --locked --test it copies -- --nocapture
+
+losses-long: rocksdb ## machines that are lost under load, and what followed them (ROUNDS=N)
+	@$(in) QUINTET_LOSSES=$(ROUNDS) cargo test --locked --test it follow::a_lost -- --nocapture
 
 corpora-long: ## all string files of all packages, in all variants, edited and read again by other parsers
 	@$(in) QUINTET_CORPORA=all cargo test --locked -p quintet-localization --lib real_files -- --nocapture

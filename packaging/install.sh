@@ -24,7 +24,7 @@ trap 'rm -rf "$made"' EXIT
 "$binary" docs --completions "$made/completions" --man "$made/man" >/dev/null
 
 put 755 "$binary" "$prefix/bin/quintet"
-for unit in quintet quintet-runner quintet-containers; do
+for unit in quintet quintet-runner quintet-containers quintet-follow; do
     sed "s|/usr/bin/quintet|$prefix/bin/quintet|" "systemd/$unit.service" >"$made/$unit.service"
     put 644 "$made/$unit.service" "$prefix/lib/systemd/system/$unit.service"
 done

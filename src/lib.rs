@@ -17,6 +17,7 @@ pub mod admin;
 pub mod app;
 pub mod cli;
 pub mod config;
+pub mod followers;
 pub mod listener;
 pub mod logging;
 pub mod manual;

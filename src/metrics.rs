@@ -26,6 +26,7 @@ use quintet_platform::deliveries::{Pump, all_counters};
 use quintet_runs::operator::workflows;
 use quintet_storage::{Room, Store, Timestamp, Uuid};
 
+use crate::followers::Followers;
 use crate::measures::{disk_free_bytes, memory_bytes, seconds_between};
 
 /// Upper bounds of the latency histogram, in seconds.
@@ -53,6 +54,7 @@ pub struct Metrics {
     registry: Arc<Registry>,
     requests: Family<RequestLabels, Counter>,
     latency: Family<RouteLabels, Histogram, fn() -> Histogram>,
+    followers: Followers,
     started: Instant,
     /// The time of day then, also under a rehearsal clock.
     started_at: Timestamp,
@@ -99,7 +101,9 @@ impl Metrics {
         ]);
         registry.register("build", "What runs", build);
         registry.register_collector(Box::new(StoreCollector { store: store.clone() }));
-        registry.register_collector(Box::new(CopyCollector { store: store.clone(), clock: clock.clone() }));
+        let followers = Followers::default();
+        let copies = CopyCollector { store: store.clone(), clock: clock.clone(), followers: followers.clone() };
+        registry.register_collector(Box::new(copies));
         registry.register_collector(Box::new(DiagramsCollector { diagrams: diagrams.clone() }));
         registry.register_collector(Box::new(AuditCollector { localization: localization.clone() }));
         registry.register_collector(Box::new(RunsCollector { runs: runs.clone() }));
@@ -107,7 +111,7 @@ impl Metrics {
         registry.register_collector(Box::new(deliveries));
         registry.register_collector(Box::new(MessagingCollector { messaging: messaging.clone() }));
         registry.register_collector(Box::new(ProcessCollector { started }));
-        Metrics { registry: Arc::new(registry), requests, latency, started, started_at }
+        Metrics { registry: Arc::new(registry), requests, latency, followers, started, started_at }
     }
 
     /// Everything, in Prometheus' text format.
@@ -118,6 +122,12 @@ impl Metrics {
         let mut text = String::new();
         prometheus_client::encoding::text::encode(&mut text, &self.registry)?;
         Ok(text)
+    }
+
+    /// Continuous backups, as far as they were heard of.
+    #[must_use]
+    pub fn followers(&self) -> &Followers {
+        &self.followers
     }
 
     /// How long the process has run, in seconds.
@@ -262,6 +272,7 @@ impl Collector for StoreCollector {
 struct CopyCollector {
     store: Store,
     clock: Clock,
+    followers: Followers,
 }
 
 impl fmt::Debug for CopyCollector {
@@ -294,6 +305,12 @@ impl Collector for CopyCollector {
             let age = seconds_between(backup.finished_at, self.clock.now());
             gauge(e, "backup_age", "Time since the last backup was finished", seconds, sample(age))?;
             gauge(e, "backup_lsn", "The last transaction in the last backup", None, sample(backup.made.lsn))?;
+        }
+        let help = "Everything that was acknowledged longer ago is in the continuous backup";
+        let mut lags = e.encode_descriptor("backup_lag", help, seconds, MetricType::Gauge)?;
+        for (destination, lag_seconds) in self.followers.lags() {
+            let labels = [("destination", destination.as_str())];
+            ConstGauge::new(lag_seconds).encode(lags.encode_family(&labels)?)?;
         }
         Ok(())
     }

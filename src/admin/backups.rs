@@ -19,6 +19,7 @@ use serde::{Deserialize, Serialize};
 use super::call::{Call, Items};
 use super::task::{TaskError, WRITE_DEADLINE, blocking};
 use crate::app::App;
+use crate::followers::Followed;
 use crate::measures::seconds_between;
 use crate::root_key::KeyPlace;
 
@@ -30,6 +31,8 @@ pub const EXTEND: Call<(), ()> = Call::change("/checkpoints/{hold}/extend");
 pub const RELEASE: Call<(), ()> = Call::change("/checkpoints/{hold}/release");
 /// All records, newest first.
 pub const LIST: Call<(), Items<BackupView>> = Call::look("/backups");
+/// Tells how far a continuous backup is.
+pub const FOLLOWED: Call<Followed, ()> = Call::change("/backups/followed");
 /// Records a backup that was made.
 pub const RECORD: Call<MadeBackup, BackupView> = Call::change("/backups");
 
@@ -97,6 +100,7 @@ pub(super) fn routes(app: App) -> Router {
         .merge(RELEASE.served_by(release))
         .merge(LIST.served_by(list))
         .merge(RECORD.served_by(record))
+        .merge(FOLLOWED.served_by(followed))
         .with_state(Desk { app, holds: Holds::default() })
 }
 
@@ -215,6 +219,11 @@ async fn record(State(desk): State<Desk>, body: Body) -> Result<Response, TaskEr
         Err(Abort::Failed(failure)) => Err(failure.into()),
         Err(Abort::Refused(never)) => match never {},
     }
+}
+
+async fn followed(State(desk): State<Desk>, body: Body) -> Result<Response, TaskError> {
+    desk.app.metrics.followers().hear(FOLLOWED.wish(body).await?);
+    FOLLOWED.answer(&())
 }
 
 /// The newest record.

@@ -9,6 +9,7 @@ use crate::admin::runs::WorkersView;
 use crate::admin::status::{self, ServiceView, StatusView, StorageView, TlsView};
 use crate::admin::webhooks::WebhooksView;
 use crate::admin::workflows::StandingView;
+use crate::followers::FollowerView;
 use crate::measures::counted;
 
 /// The width it is written for, in columns.
@@ -70,6 +71,9 @@ fn text(status: &StatusView) -> Vec<String> {
     field("copies", &copying(storage));
     field("checkpoints", &checkpoints(storage));
     field("last backup", &last_backup(status));
+    for follower in &status.followers {
+        field("followed by", &followed_by(follower));
+    }
     if let Some(root_key) = &status.root_key {
         field("root key", &format!("{} from {}; {}", root_key.key_id, root_key.source, root_key.explanation));
     }
@@ -196,6 +200,14 @@ fn last_backup(status: &StatusView) -> String {
     match &status.last_backup {
         None => "none yet; `quintet backup create DEST` makes one".to_string(),
         Some(last) => format!("{} ago, {}", output::duration(last.age_seconds), last.backup.made.destination),
+    }
+}
+
+fn followed_by(follower: &FollowerView) -> String {
+    let FollowerView { destination, lsn, lag_seconds } = follower;
+    match lag_seconds {
+        0 | 1 => format!("{destination}, transaction {lsn}"),
+        _ => format!("{destination}, transaction {lsn}, {} behind", output::duration(*lag_seconds)),
     }
 }
 

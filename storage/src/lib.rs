@@ -37,6 +37,7 @@ pub use uuid::Uuid;
 
 pub use copies::backup;
 pub use copies::checkpoint::{CopyWindow, HeldCheckpoint};
+pub use copies::follow;
 pub use copies::salvage::{Salvaged, salvage};
 pub use copies::verify::{Finding, Tables, Verification, Verified};
 pub use directory::format::{FORMAT_VERSION, Format, read_format};

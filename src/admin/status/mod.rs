@@ -58,6 +58,7 @@ fn show(app: &App, services: &[ServiceView]) -> Result<StatusView, TaskError> {
         storage: storage(app),
         root_key: Some(root_key::show(app)?),
         last_backup: backups::last(app, &read)?,
+        followers: app.metrics.followers().show(),
     };
     let failing = localization::checks(app).items.into_iter().filter(|check| !check.ok).map(|check| check.name);
     status.warnings = warnings(&status, &failing.collect::<Vec<_>>());

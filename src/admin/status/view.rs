@@ -9,6 +9,7 @@ use crate::admin::root_key::RootKeyView;
 use crate::admin::runs::WorkersView;
 use crate::admin::webhooks::WebhooksView;
 use crate::admin::workflows::StandingView as WorkflowsView;
+use crate::followers::FollowerView;
 
 /// What runs.
 #[derive(Clone, Debug, Serialize, Deserialize)]
@@ -69,6 +70,9 @@ pub struct StatusView {
     /// The last backup; absent if none was ever made.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub last_backup: Option<LastBackupView>,
+    /// Continuous backups that were heard of since the start.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub followers: Vec<FollowerView>,
 }
 
 /// A service and where it listens.

@@ -3,6 +3,7 @@
 use super::view::StatusView;
 use crate::admin::localization::AuditView;
 use crate::admin::webhooks::WebhooksView;
+use crate::followers::{FollowerView, LAG_SECONDS_MAX};
 use crate::measures::{counted, duration, size};
 
 /// A backup that is older is told.
@@ -68,17 +69,40 @@ pub(super) fn warnings(status: &StatusView, failing_checks: &[String]) -> Vec<St
             duration(storage.copy_window_seconds)
         ));
     }
-    // A rehearsal's data are nobody's.
-    if status.clock == "system" && status.tenants > 0 {
-        match &status.last_backup {
-            None => told.push("No backup was ever made: `quintet backup create DEST`.".into()),
-            Some(last) if last.age_seconds > BACKUP_AGE_SECONDS_MAX => {
-                told.push(format!("The last backup is {} old.", duration(last.age_seconds)));
-            }
-            Some(_) => {}
-        }
-    }
+    told.extend(status.followers.iter().filter(|follower| is_behind(follower)).map(lagging));
+    told.extend(unsaved(status));
     told
+}
+
+/// Tells of data of which there is no backup, or an old one.
+fn unsaved(status: &StatusView) -> Option<String> {
+    // A rehearsal's data are nobody's, and whoever is followed has a backup.
+    let is_followed = status.followers.iter().any(|follower| !is_behind(follower));
+    if status.clock != "system" || status.tenants == 0 || is_followed {
+        return None;
+    }
+    match &status.last_backup {
+        None => Some("No backup was ever made: `quintet backup create DEST`.".into()),
+        Some(last) if last.age_seconds > BACKUP_AGE_SECONDS_MAX => {
+            Some(format!("The last backup is {} old.", duration(last.age_seconds)))
+        }
+        Some(_) => None,
+    }
+}
+
+fn is_behind(follower: &FollowerView) -> bool {
+    follower.lag_seconds > LAG_SECONDS_MAX
+}
+
+/// Tells of a continuous backup that is behind.
+#[must_use]
+pub fn lagging(follower: &FollowerView) -> String {
+    let FollowerView { destination, lag_seconds, .. } = follower;
+    format!(
+        "The continuous backup at {destination} is {} behind: see whether its disk is there and \
+         quintet-follow.service runs.",
+        duration(*lag_seconds)
+    )
 }
 
 /// Tells of checkpoints of audit chains that cannot be anchored.
@@ -162,6 +186,10 @@ mod tests {
         LastBackupView { backup, age_seconds }
     }
 
+    fn following(lag_seconds: u64) -> FollowerView {
+        FollowerView { destination: "/f".into(), lsn: 1, lag_seconds }
+    }
+
     fn certificate(complaint: Option<&str>, refused: Option<&str>) -> Option<TlsView> {
         let text = |text: &str| text.to_owned();
         Some(TlsView {
@@ -194,6 +222,11 @@ mod tests {
             status.last_backup = Some(backup(7 * 86_400));
         };
         assert_eq!(told(backed_up), "");
+        let followed = |status: &mut StatusView| {
+            status.tenants = 1;
+            status.followers = vec![following(60)];
+        };
+        assert_eq!(told(followed), "");
         let rehearsed = |status: &mut StatusView| {
             status.tenants = 1;
             status.clock = "rehearsal".into();
@@ -287,6 +320,10 @@ mod tests {
                 "A plain copy of the directory may take 1 min only: see storage.copy_keep_mb.",
             ),
             (|status| status.tenants = 1, "No backup was ever made: `quintet backup create DEST`."),
+            (
+                |status| status.followers = vec![following(61)],
+                "The continuous backup at /f is 1 min behind: see whether its disk is there and quintet-follow.service runs.",
+            ),
             (
                 |status| {
                     status.tenants = 1;

@@ -10,6 +10,7 @@ use quintet_storage::backup::{self, Copied};
 use serde_json::json;
 
 use super::copying;
+use super::follow;
 use super::hold::Held;
 use crate::admin::backups::{self, BackupView, HoldView};
 use crate::admin::call::Items;
@@ -46,6 +47,7 @@ enum Command {
         #[command(flatten)]
         output: OutputArguments,
     },
+    Follow(follow::Arguments),
     /// List the backups that were made, newest first, and whether they are still there
     List {
         #[command(flatten)]
@@ -61,6 +63,7 @@ pub fn run(arguments: &Arguments) -> Result<(), CliError> {
         Command::Create { destination, without_key, place, output } => {
             create(destination, *without_key, place, *output)
         }
+        Command::Follow(arguments) => follow::run(arguments),
         Command::List { place, output } => list(&place.client()?.ask(&backups::LIST)?, *output),
     }
 }

@@ -4,6 +4,7 @@ use std::ops::Deref;
 use std::os::unix::fs::MetadataExt;
 use std::path::{Component, Path, PathBuf};
 
+use quintet_platform::clock::rfc3339;
 use quintet_storage::OpenError;
 use quintet_storage::backup::CopyError;
 
@@ -96,6 +97,20 @@ pub fn failure(error: &CopyError, if_damaged: &str) -> CliError {
         CopyError::NotReadBack { .. } => {
             failed.code(CliError::DAMAGED).hint("the disk that it was written to is not sound: take another one")
         }
+        CopyError::Foreign { .. } => failed.hint("name another directory, one that is absent or empty"),
+        CopyError::Diverged(_) => failed.hint(
+            "one of the two was restored and has gone on by itself: name a directory that is absent or empty, and keep \
+             the old one as long as what it holds may be wanted",
+        ),
+        CopyError::NoWindow(_) => failed.hint("leave out --at: a backup or a copy is of one instant"),
+        CopyError::OutOfWindow { first: None, .. } => {
+            failed.hint("nothing is kept yet that can be gone back to: wait for its next checkpoint, or leave out --at")
+        }
+        CopyError::OutOfWindow { first: Some(first), last } => failed.hint(format!(
+            "name an instant from {} to {}, or leave out --at for the newest",
+            rfc3339(*first),
+            rfc3339(*last)
+        )),
         CopyError::Source(error) => source_failure(error, if_damaged),
         CopyError::Io { .. } if error.is_full() => failed.hint(
             "there is not enough room for it: free some, or name a place on another disk; nothing was left behind",

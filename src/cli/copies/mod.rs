@@ -3,6 +3,7 @@
 pub mod backup;
 mod checking;
 mod copying;
+mod follow;
 mod hold;
 pub mod restore;
 pub mod verify;

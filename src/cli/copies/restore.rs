@@ -6,9 +6,9 @@ use std::os::unix::fs::{MetadataExt, OpenOptionsExt};
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
-use quintet_platform::clock::Clock;
+use quintet_platform::clock::{Clock, parse_rfc3339};
 use quintet_storage::backup::{self, Restoring};
-use quintet_storage::{Finding, Store, StoreOptions, Tables, Verification, read_format};
+use quintet_storage::{Finding, Store, StoreOptions, Tables, Timestamp, Verification, read_format};
 use serde_json::json;
 
 use super::checking::{self, Against, Report};
@@ -25,8 +25,8 @@ use crate::serve;
 /// Make a data directory of a backup, or of any copy of a data directory
 ///
 /// What is restored is opened and checked as `quintet verify` does it; only then it gets its name and the command
-/// reports success. SRC is not changed. It may be what `quintet backup create` made, or what cp, rsync or a volume
-/// snapshot made of a data directory, a running one included.
+/// reports success. SRC is not changed. It may be what `quintet backup create` made, what `quintet backup follow` keeps, or
+/// what cp, rsync or a volume snapshot made of a data directory, a running one included.
 #[derive(Debug, clap::Args)]
 pub struct Arguments {
     /// The backup or copy
@@ -35,6 +35,9 @@ pub struct Arguments {
     /// The data directory to make: absent or empty
     #[arg(long, value_name = "DIR")]
     data: PathBuf,
+    /// As of an instant (RFC 3339): what was written later stays out of it. SRC must be what `quintet backup follow` keeps
+    #[arg(long, value_name = "INSTANT", value_parser = instant)]
+    at: Option<Timestamp>,
     /// The root key, where SRC was made without
     #[arg(long, value_name = "FILE")]
     root_key: Option<PathBuf>,
@@ -43,6 +46,10 @@ pub struct Arguments {
     without_key: bool,
     #[command(flatten)]
     output: OutputArguments,
+}
+
+fn instant(text: &str) -> Result<Timestamp, String> {
+    parse_rfc3339(text).map_err(|error| format!("{error}; an instant looks like 2026-11-21T09:00:00Z"))
 }
 
 /// Runs the command.
@@ -66,7 +73,7 @@ pub fn run(arguments: &Arguments) -> Result<(), CliError> {
     check_key(source, arguments, &if_damaged)?;
     let mut progress = Progress::new(arguments.output.json);
     let mut tell = |what: &str, done, total| progress.bytes(what, done, total);
-    let restoring = backup::begin_restore(source, &destination, &mut tell).map_err(|error| {
+    let restoring = backup::begin_restore(source, &destination, arguments.at, &mut tell).map_err(|error| {
         let is_format = matches!(&error, backup::CopyError::Source(_));
         copying::failure(&error, if is_format { FORMAT_CURE } else { &if_damaged })
     })?;

@@ -8,6 +8,7 @@ use super::subject::{Finding, Life, Stored, Subject};
 use crate::admin::status::{BACKUP_AGE_SECONDS_MAX, StorageView};
 use crate::cli::shell::quoted;
 use crate::config::{Problem, Problems};
+use crate::followers::{FollowerView, LAG_SECONDS_MAX};
 use crate::measures::{duration, seconds_between, size};
 use crate::tls;
 
@@ -119,7 +120,24 @@ pub fn check_backup(subject: &Subject) -> Vec<Finding> {
     let is_there = last.as_ref().is_some_and(|(_, destination, lsn)| {
         backup::describe(Path::new(destination)).is_some_and(|found| found.lsn == *lsn)
     });
+    if let Some(status) = subject.status().filter(|status| !status.followers.is_empty()) {
+        return status.followers.iter().map(follower).collect();
+    }
     vec![last_backup(last.as_ref().map(|(age, destination, _)| (*age, destination.as_str())), is_there)]
+}
+
+/// How a continuous backup stands.
+fn follower(follower: &FollowerView) -> Finding {
+    let FollowerView { destination, lsn, lag_seconds } = follower;
+    match *lag_seconds > LAG_SECONDS_MAX {
+        false => Finding::ok("backup", format!("{destination} follows: transaction {lsn} is there.")),
+        true => Finding::warning(
+            "backup",
+            format!("The continuous backup at {destination} is {} behind.", duration(*lag_seconds)),
+            "See whether its disk is there and has room, and start `quintet backup follow` again \
+             (`systemctl status quintet-follow`).",
+        ),
+    }
 }
 
 fn last_backup(last: Option<(u64, &str)>, is_there: bool) -> Finding {

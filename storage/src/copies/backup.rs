@@ -12,6 +12,7 @@ use sha2::{Digest, Sha256};
 use uuid::Uuid;
 
 use super::checkpoint::{self, HeldCheckpoint};
+use super::follow::{self, Cut};
 use super::making::{InTheMaking, io_error};
 use super::manifest::{Entry, MANIFEST_FILE, Manifest, Mismatch};
 use crate::directory::format::{FORMAT_FILE, Formats, read_format};
@@ -19,14 +20,23 @@ use crate::env::real::{copy_file, make_private_directory};
 use crate::error::OpenError;
 use crate::hex::hexadecimal;
 use crate::log::{self, segment_number};
-use crate::time::Lsn;
+use crate::time::{Lsn, Timestamp};
 
 pub use super::making::CopyError;
 
 /// Content-addressed files that rows refer to.
 const BLOBS: &str = "blobs";
 /// Files of a data directory that say something about this one only, or belong to a process.
-const NOT_COPIED: [&str; 6] = ["LOCK", "IDENTITY", "admin.sock", "addresses.json", "SALVAGE", MANIFEST_FILE];
+const NOT_COPIED: [&str; 8] = [
+    "LOCK",
+    "IDENTITY",
+    "admin.sock",
+    "addresses.json",
+    "SALVAGE",
+    MANIFEST_FILE,
+    follow::NOTE_FILE,
+    follow::LOCK_FILE,
+];
 
 /// Told how many bytes have been done and of how many.
 pub type Progress<'a> = &'a mut dyn FnMut(&str, u64, u64);
@@ -128,11 +138,17 @@ impl Restoring {
 }
 
 /// Copies a backup, or a copy of a data directory, to where `destination` will be: its log, its newest sound
-/// checkpoint, its blobs and keys. It must then be opened, checked and kept; dropped, it is removed.
+/// checkpoint, its blobs and keys. It must then be opened, checked and kept; dropped, it is removed. `until`: what was
+/// written after that instant stays out of it, which a continuous backup alone can do.
 ///
 /// # Errors
 /// See [`CopyError`]; the source is never changed.
-pub fn begin_restore(source: &Path, destination: &Path, progress: Progress<'_>) -> Result<Restoring, CopyError> {
+pub fn begin_restore(
+    source: &Path,
+    destination: &Path,
+    until: Option<Timestamp>,
+    progress: Progress<'_>,
+) -> Result<Restoring, CopyError> {
     let format = read_format(source).map_err(CopyError::Source)?;
     let format = format.ok_or_else(|| CopyError::Source(OpenError::NotADataDirectory(source.into())))?;
     Formats::PRESENT.require(format.version).map_err(CopyError::Source)?;
@@ -147,17 +163,21 @@ pub fn begin_restore(source: &Path, destination: &Path, progress: Progress<'_>) 
         };
         manifest.check(source, &mut step).map_err(damaged)?;
     }
+    let cut = until.map(|until| follow::cut_at(source, format.directory_id, until)).transpose()?;
     let (lsn, todo) = match &backup {
         // Nothing but what it consists of.
         Some(manifest) => {
             let names = manifest.entries.iter().map(|entry| entry.name.clone()).chain([MANIFEST_FILE.to_owned()]);
             (manifest.lsn, names.map(|name| (source.join(&name), name)).collect())
         }
-        None => files_of_copy(source, format.directory_id, progress)?,
+        None => files_of_copy(source, format.directory_id, cut.as_ref(), progress)?,
     };
     let making = InTheMaking::new(destination)?;
     make_private_directory(&making.place.join(log::DIRECTORY)).map_err(io_error("making", &making.place))?;
     let entries = copy_all(&todo, &making.place, progress)?;
+    if let Some(cut) = &cut {
+        follow::cut_log(&making.place, cut)?;
+    }
     for entry in backup.iter().flat_map(|manifest| &manifest.entries) {
         if !entries.contains(entry) {
             let reason = "it has changed while it was copied".to_owned();
@@ -172,16 +192,24 @@ pub fn begin_restore(source: &Path, destination: &Path, progress: Progress<'_>) 
 fn files_of_copy(
     source: &Path,
     directory_id: Uuid,
+    cut: Option<&Cut>,
     progress: Progress<'_>,
 ) -> Result<(Lsn, Vec<(PathBuf, String)>), CopyError> {
     let mut files = files_below(source, "")?;
     files.retain(|(_, name)| !NOT_COPIED.contains(&name.as_str()) && !name.ends_with(".tmp"));
-    let is_segment = |(_, name): &(PathBuf, String)| name.rsplit('/').next().and_then(segment_number).is_some();
-    files.extend(files_below(source, log::DIRECTORY)?.into_iter().filter(is_segment));
+    let is_wanted = |(_, name): &(PathBuf, String)| {
+        let name = name.rsplit('/').next().unwrap_or_default();
+        cut.map_or(segment_number(name).is_some(), |cut| cut.wants(name))
+    };
+    files.extend(files_below(source, log::DIRECTORY)?.into_iter().filter(is_wanted));
+    files.extend(files_below(source, BLOBS)?);
+    if let Some(cut) = cut {
+        files.extend(files_below(source, &format!("{}/{:016x}", checkpoint::DIRECTORY, cut.checkpoint))?);
+        return Ok((cut.checkpoint, files));
+    }
     // Says how far the copied log must reach at least.
     let watermark = format!("{}/{}", log::DIRECTORY, log::WATERMARK_FILE);
     files.extend(files_below(source, log::DIRECTORY)?.into_iter().filter(|(_, name)| *name == watermark));
-    files.extend(files_below(source, BLOBS)?);
     let mut done = 0;
     let mut step = |bytes| {
         done += bytes;

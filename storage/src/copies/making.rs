@@ -6,6 +6,7 @@ use std::path::{Path, PathBuf};
 
 use crate::env::real::{make_private_directory, sync_directory};
 use crate::error::OpenError;
+use crate::time::Timestamp;
 
 /// Why a backup or restore was not made. What had been written is removed.
 #[derive(Debug)]
@@ -27,6 +28,25 @@ pub enum CopyError {
         file: PathBuf,
         /// What came back instead.
         reason: String,
+    },
+    /// The directory follows something else.
+    Foreign {
+        /// The directory.
+        place: PathBuf,
+        /// What it follows, or is.
+        reason: String,
+    },
+    /// The directory holds transactions that the data directory does not have: one of them has gone another way, as a
+    /// restored one does.
+    Diverged(PathBuf),
+    /// The source says of no instant what was there then: it is no continuous backup.
+    NoWindow(PathBuf),
+    /// The source does not reach back, or forward, to an instant.
+    OutOfWindow {
+        /// The earliest instant, if there is any.
+        first: Option<Timestamp>,
+        /// The last one.
+        last: Timestamp,
     },
     /// The source is no data directory, or one of a newer version.
     Source(OpenError),
@@ -62,6 +82,10 @@ impl std::fmt::Display for CopyError {
             CopyError::NotReadBack { file, reason } => {
                 write!(f, "{} does not read back as it was written: {reason}", file.display())
             }
+            CopyError::Foreign { place, reason } => write!(f, "{} cannot follow: {reason}", place.display()),
+            CopyError::Diverged(path) => write!(f, "{} holds what the data directory does not have", path.display()),
+            CopyError::NoWindow(path) => write!(f, "{} is no continuous backup", path.display()),
+            CopyError::OutOfWindow { .. } => f.write_str("the instant is outside of what is kept"),
             CopyError::Source(error) => write!(f, "{error}"),
             CopyError::Io { doing, reason, .. } => write!(f, "{doing}: {reason}"),
         }

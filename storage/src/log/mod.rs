@@ -10,5 +10,6 @@ mod segment;
 pub(crate) mod writer;
 
 pub(crate) use segment::{
-    ClosedSegment, DIRECTORY, LogPosition, SEGMENT_BYTES, Trust, WATERMARK_FILE, segment_name, segment_number,
+    ClosedSegment, DIRECTORY, FoundSegment, LogPosition, SEGMENT_BYTES, Trust, WATERMARK_FILE, segment_name,
+    segment_number,
 };

@@ -423,7 +423,7 @@ fn hostile_source() {
     let mut read = 0_u64;
     let began = Instant::now();
     let result = std::panic::catch_unwind(std::panic::AssertUnwindSafe(|| {
-        crate::copies::backup::begin_restore(&backup, &directory.path().join("r"), &mut |_, done, _| {
+        crate::copies::backup::begin_restore(&backup, &directory.path().join("r"), None, &mut |_, done, _| {
             read = done;
             assert!(done < 1 << 30, "a gigabyte was read for a key of three bytes");
         })

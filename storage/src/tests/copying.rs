@@ -65,7 +65,7 @@ pub(super) fn close(store: Store) {
     store.shutdown();
 }
 
-fn verify(path: &Path) -> Verified {
+pub(super) fn verify(path: &Path) -> Verified {
     let mut silent = |_: &str, _: u64| {};
     let mut verification = match Verification::begin(path, false, ALL) {
         Ok(verification) => verification,
@@ -263,7 +263,7 @@ fn a_backup_restores_and_a_damaged_one_does_not() {
 
     let restore = |source: &Path, name: &str| {
         let place = directory.path().join(name);
-        let restoring = backup::begin_restore(source, &place, &mut |_, _, _| {})?;
+        let restoring = backup::begin_restore(source, &place, None, &mut |_, _, _| {})?;
         let opened = Store::open(options(restoring.place()), ALL).map_err(CopyError::Source)?;
         check_all(&opened.read(), &content).unwrap();
         close(opened);

@@ -71,7 +71,7 @@ fn a_directory_opens_with_a_family_that_is_new_and_one_that_nobody_knows() {
     close(store);
 
     let restored = directory.path().join("restored");
-    backup::begin_restore(&backup_place, &restored, &mut |_, _, _| {}).unwrap().keep().unwrap();
+    backup::begin_restore(&backup_place, &restored, None, &mut |_, _, _| {}).unwrap().keep().unwrap();
     for place in [&place, &restored] {
         let store = Store::open(options(place), AFTER).unwrap();
         assert_eq!((count(&store.read(), &STAYING), count(&store.read(), &COMING)), (2, 1));

@@ -298,7 +298,7 @@ fn a_backup_of_an_older_format_is_restored_into_the_present_one() {
     close(store);
 
     let restored = directory.path().join("restored");
-    let restoring = backup::begin_restore(&backup_place, &restored, &mut |_, _, _| {}).unwrap();
+    let restoring = backup::begin_restore(&backup_place, &restored, None, &mut |_, _, _| {}).unwrap();
     close(open_3(restoring.place()).unwrap());
     restoring.keep().unwrap();
     let store = open_3(&restored).unwrap();

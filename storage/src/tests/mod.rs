@@ -5,6 +5,7 @@ mod copies;
 mod copying;
 mod crash;
 mod families;
+mod following;
 mod keys;
 mod migrating;
 mod model;

@@ -9,6 +9,7 @@ mod crash;
 mod doctor;
 mod errors;
 mod faults;
+mod follow;
 mod hardening;
 mod late;
 mod manual;

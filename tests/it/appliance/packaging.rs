@@ -29,7 +29,7 @@ fn unit(name: &str) -> String {
 #[test]
 fn units_have_no_mistake() {
     let directory = tempfile::tempdir().unwrap();
-    let names = ["quintet-containers.service", "quintet-runner.service", "quintet.service"];
+    let names = ["quintet-containers.service", "quintet-follow.service", "quintet-runner.service", "quintet.service"];
     for name in names {
         let text = unit(name).replace("/usr/bin/quintet", env!("CARGO_BIN_EXE_quintet"));
         std::fs::write(directory.path().join(name), text).unwrap();
@@ -138,6 +138,7 @@ fn everything_is_installed_in_its_place() {
             "etc/quintet/quintet.toml",
             "usr/local/bin/quintet",
             "usr/local/lib/systemd/system/quintet-containers.service",
+            "usr/local/lib/systemd/system/quintet-follow.service",
             "usr/local/lib/systemd/system/quintet-runner.service",
             "usr/local/lib/systemd/system/quintet.service",
             "usr/local/lib/sysusers.d/quintet.conf",
@@ -152,7 +153,7 @@ fn everything_is_installed_in_its_place() {
         ]
     );
     let read = |path: &str| std::fs::read_to_string(root.join(path)).unwrap();
-    for name in ["quintet", "quintet-runner", "quintet-containers"] {
+    for name in ["quintet", "quintet-runner", "quintet-containers", "quintet-follow"] {
         let unit = read(&format!("usr/local/lib/systemd/system/{name}.service"));
         assert!(unit.contains("\nExecStart=/usr/local/bin/quintet ") && !unit.contains("/usr/bin/"), "{unit}");
     }
