@@ -220,7 +220,12 @@ impl Days {
             let mailbox = mailboxes::get(&read, *key).unwrap();
             let inbox = after(&read, *key, 0, usize::MAX).unwrap();
             let places: Vec<u64> = inbox.iter().map(|(seq, _)| *seq).collect();
-            assert_eq!(places, (1..=somebody.inbox.len() as u64).collect::<Vec<_>>());
+            assert_eq!(
+                places,
+                (1..=somebody.inbox.len() as u64).collect::<Vec<_>>(),
+                "the inbox of {agent}\n{}",
+                self.told()
+            );
             let items: Vec<Item> = inbox
                 .iter()
                 .map(|(_, delivery)| Item {
