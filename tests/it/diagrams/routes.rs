@@ -9,9 +9,9 @@ use serde_json::{Value, json};
 
 use crate::support::appliance::{Answer, Appliance, Client, Setup, in_browser, shared};
 
-const SOURCE: &str = "digraph { a -> b }";
+pub(super) const SOURCE: &str = "digraph { a -> b }";
 
-fn open() -> Client {
+pub(super) fn open() -> Client {
     shared().stranger("diagrams")
 }
 
@@ -20,7 +20,7 @@ fn post(client: &Client, path: &str, body: &Value) -> Answer {
 }
 
 /// Draws a source; the path of the picture.
-fn draw(appliance: &Appliance, client: &Client, path: &str, source: &str) -> String {
+pub(super) fn draw(appliance: &Appliance, client: &Client, path: &str, source: &str) -> String {
     let drawn = post(client, path, &json!({ "dotfile": source })).expect(200);
     assert_eq!(drawn.as_object().unwrap().len(), 1, "{drawn}");
     let base = format!("http://{}", appliance.address("diagrams"));
@@ -28,7 +28,7 @@ fn draw(appliance: &Appliance, client: &Client, path: &str, source: &str) -> Str
 }
 
 /// A whole answer as bytes: its head, and its body.
-fn fetch(appliance: &Appliance, path: &str) -> (String, Vec<u8>) {
+pub(super) fn fetch(appliance: &Appliance, path: &str) -> (String, Vec<u8>) {
     let mut stream = appliance.connect("diagrams").unwrap();
     write!(stream, "GET {path} HTTP/1.1\r\nhost: x\r\nconnection: close\r\n\r\n").unwrap();
     let mut bytes = Vec::new();
@@ -40,7 +40,7 @@ fn fetch(appliance: &Appliance, path: &str) -> (String, Vec<u8>) {
 
 /// What an error looks like; its text.
 #[track_caller]
-fn refused(answer: &Answer, status: u16) -> String {
+pub(super) fn refused(answer: &Answer, status: u16) -> String {
     let body = answer.expect(status);
     assert_eq!(answer.header("content-type"), "application/json");
     assert_eq!(answer.header("x-content-type-options"), "nosniff");
@@ -171,7 +171,14 @@ fn a_mistake_has_its_place() {
         assert_eq!(verdict["valid"], false, "{source}");
         assert!(!verdict["error"].as_str().unwrap().is_empty(), "{source}");
     }
-    refused(&post(&client, "/graphs", &json!({ "dotfile": "" })), 422);
+    for (source, line, column) in [("", 1, 1), ("  // nothing\n", 2, 1)] {
+        let place = (&json!(line), &json!(column));
+        let answer = post(&client, "/graphs", &json!({ "dotfile": source }));
+        assert_eq!(refused(&answer, 422), "there is no graph in the source");
+        assert_eq!((&answer.json()["line"], &answer.json()["column"]), place, "{source:?}");
+        let verdict = post(&client, "/validate", &json!({ "dotfile": source })).expect(200);
+        assert_eq!((&verdict["line"], &verdict["column"]), place, "{source:?}");
+    }
     // What follows the first graph is not drawn.
     assert_eq!(post(&client, "/graphs?format=svg", &json!({ "dotfile": "graph {} nonsense" })).status, 200);
 }
@@ -284,6 +291,9 @@ fn other_methods_are_told_which_ones_there_are() {
         ("/api/docs", &["GET", "HEAD"]),
         ("/graphs/x", &["GET", "HEAD"]),
         ("/assets/page.js", &["GET", "HEAD"]),
+        ("/graphviz", &["POST"]),
+        ("/dot/svg", &["POST"]),
+        ("/dot/svg/x", &["GET", "HEAD"]),
     ] {
         for method in ["DELETE", "PUT", "PATCH", "OPTIONS"] {
             let answer = client.send(method, path, &[], b"");
@@ -489,7 +499,7 @@ impl Engine {
 }
 
 /// An appliance with an AI engine, where diagrams take a key.
-fn keyed(url: &str) -> Setup {
+pub(super) fn keyed(url: &str) -> Setup {
     Setup::new()
         .env("QUINTET_DIAGRAMS__REQUIRE_KEY", "true")
         .env("QUINTET_AI__URL", url)
