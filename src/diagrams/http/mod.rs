@@ -2,7 +2,7 @@
 //!
 //! Reading order: `limits`, `intake`, `dialect`, `body`, `encoded` (reading) · `picture` (pictures on their way out),
 //! `graphs`, `sources` · `kroki` (the interface that plugins speak) · `html` (the page as text), `page`, `assets` · `health`
-//! · `docs` (the contract's own description).
+//! · `docs` (the contract's own description) · `tools` (what models call).
 
 mod assets;
 mod body;
@@ -18,6 +18,7 @@ mod limits;
 mod page;
 mod picture;
 mod sources;
+mod tools;
 
 #[cfg(test)]
 mod tests;
@@ -36,6 +37,7 @@ pub const ENDPOINTS: Endpoints<Diagrams> = &[
     sources::ENDPOINTS,
     graphs::ENDPOINTS,
     kroki::ENDPOINTS,
+    tools::ENDPOINTS,
     health::ENDPOINTS,
     assets::ENDPOINTS,
 ];

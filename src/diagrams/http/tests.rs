@@ -170,6 +170,7 @@ async fn every_route_is_told_everywhere() {
         (&shown["parameters"][1]["name"], &shown["permission"]),
         (&json!("diagram_options"), &json!(PERMISSION))
     );
+    assert_eq!(openapi["paths"]["/mcp"]["post"]["security"], json!([{}, {"key": []}]));
     // What is wrong with a link stands on the page; a parameter that the page does not know is an error as anywhere.
     let wrong = &openapi["paths"]["/"]["get"]["responses"]["400"]["content"];
     assert!(wrong["text/html"].is_object() && wrong["application/json"].is_object(), "{wrong}");

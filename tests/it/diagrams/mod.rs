@@ -3,3 +3,4 @@
 mod kroki;
 mod render;
 mod routes;
+mod tools;

@@ -294,6 +294,7 @@ fn other_methods_are_told_which_ones_there_are() {
         ("/graphviz", &["POST"]),
         ("/dot/svg", &["POST"]),
         ("/dot/svg/x", &["GET", "HEAD"]),
+        ("/mcp", &["POST"]),
     ] {
         for method in ["DELETE", "PUT", "PATCH", "OPTIONS"] {
             let answer = client.send(method, path, &[], b"");
