@@ -536,10 +536,31 @@ fn an_engine_writes_dot_and_only_valid_dot_is_taken() {
     assert_eq!(again[2]["content"], "digraph { open -> }");
     assert!(again[3]["content"].as_str().unwrap().contains("syntax error in line 1"), "{again:?}");
 
-    engine.says(&["I would rather not."]);
-    let error = refused(&generate(), 502);
-    assert!(error.contains("twice"), "{error}");
-    assert_eq!(engine.asked().len(), 2);
+    // The first that is complete and valid, wherever it stands.
+    for answer in [
+        "~~~\ndigraph { open -> {\n~~~\nBetter:\n~~~\ndigraph { open -> closed }\n~~~\n~~~\ngraph { more }\n~~~",
+        "digraph { open -> }\n\ndigraph { open -> closed }",
+        "Of course: `digraph { open -> closed }` shows it.",
+        r#"{"dotfile": "digraph { open -> closed }"}"#,
+    ] {
+        engine.says(&[answer]);
+        assert_eq!(generate().expect(200)["dotfile"], "digraph { open -> closed }", "{answer}");
+        assert_eq!(engine.asked().len(), 1);
+    }
+
+    // Whatever was wrong at first is told when it is asked again.
+    for (answer, wrong) in [
+        ("I would rather not.", "the answer holds no graph"),
+        ("```dot\ndigraph { open -> {", "its last brace is missing"),
+        ("digraph {\n open -> }", "syntax error in line 2"),
+    ] {
+        engine.says(&[answer]);
+        let error = refused(&generate(), 502);
+        assert!(error.contains("twice") && error.contains(wrong), "{error}");
+        let asked = engine.asked();
+        assert_eq!(asked.len(), 2);
+        assert!(asked[1].1["messages"][3]["content"].as_str().unwrap().contains(wrong), "{asked:?}");
+    }
     for (status, body) in
         [(500, "{}"), (401, "{}"), (302, ""), (200, "{}"), (200, "no JSON"), (200, &"x".repeat(2 << 20))]
     {
