@@ -63,7 +63,7 @@ impl Generator {
             for graph in &graphs {
                 match check(graph.clone()).await? {
                     Ok(()) => return Ok(graph.clone()),
-                    Err(error) => drop(first_error.get_or_insert(error)),
+                    Err(error) => _ = first_error.get_or_insert(error),
                 }
             }
             let echo = graphs.first().unwrap_or(&answer);
