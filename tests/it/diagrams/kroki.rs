@@ -223,7 +223,7 @@ fn a_picture_that_was_shown_is_the_same_after_a_kill() {
     appliance.kill();
     let appliance = Setup::new().on(&data).start();
     let after = appliance.stranger("diagrams").get(&path);
-    assert_eq!((after.status, after.text, after.header("etag")), (200, before.text, before.header("etag")));
+    assert_eq!((after.status, &after.text, after.header("etag")), (200, &before.text, before.header("etag")));
     let verified = appliance.cli(&["verify"]);
     assert!(verified.status.success(), "{verified:?}");
 }
