@@ -61,7 +61,7 @@ fn graphs_at(text: &str, is_cut_short: &mut bool) -> Vec<(usize, usize)> {
     let mut graphs = Vec::new();
     let mut reader = Reader { text: text.as_bytes(), at: 0 };
     let mut vain_bytes = 0;
-    while graphs.len() < GRAPHS_MAX && vain_bytes <= VAIN_BYTES_MAX && reader.to_next_word() {
+    while graphs.len() < GRAPHS_MAX && vain_bytes <= VAIN_BYTES_MAX && reader.seek_word() {
         let start = reader.at;
         let is_beginning = reader.pass_beginning();
         if is_beginning && reader.pass_body() {
@@ -92,7 +92,7 @@ impl<'t> Reader<'t> {
     }
 
     /// Goes to the beginning of a word; false: there is none any more.
-    fn to_next_word(&mut self) -> bool {
+    fn seek_word(&mut self) -> bool {
         while self.peek().is_some_and(|byte| !is_word(byte)) {
             self.at += 1;
         }
