@@ -3,6 +3,7 @@
 use std::net::IpAddr;
 use std::sync::Arc;
 
+use bytes::Bytes;
 use quintet_drawing::dot;
 use quintet_drawing::limits::Limits;
 use quintet_drawing::outline::{self, Outline};
@@ -11,11 +12,11 @@ use quintet_platform::service::{Fault, failed};
 use quintet_storage::Room;
 
 use crate::context::Context;
-use crate::engine::DrawingError;
+use crate::engine::{Drawing, DrawingError};
 use crate::queue::{Asker, Source};
 use crate::refusal::Refusal;
-use crate::store::content_hash;
-use crate::tables::ContentHash;
+use crate::store::{SMALL_BYTES_MAX, content_hash};
+use crate::tables::{ContentHash, ResultRow};
 
 /// The largest source, in bytes.
 #[must_use]
@@ -33,7 +34,27 @@ pub struct Drawn {
     pub is_degraded: bool,
 }
 
-/// Draws a source, unless the same was drawn before, and keeps the picture.
+/// A picture for whoever asked for it.
+pub struct Shown {
+    /// Its name.
+    pub hash: ContentHash,
+    /// What was not honoured.
+    pub warnings: Vec<String>,
+    /// Whether it was simplified.
+    pub is_degraded: bool,
+    /// The picture itself.
+    pub picture: Picture,
+}
+
+/// Where the bytes of a picture are.
+pub enum Picture {
+    /// Here: it is small, and was drawn just now.
+    Drawn(Bytes),
+    /// In the store.
+    Kept(ResultRow),
+}
+
+/// Draws a source, unless the same was drawn before, and keeps the picture: its address holds, whatever happens next.
 ///
 /// # Errors
 /// It cannot be drawn, there is too much to draw, or nothing can be stored.
@@ -44,9 +65,57 @@ pub async fn draw_and_keep(
     source: String,
 ) -> Result<Drawn, Refusal> {
     let hash = content_hash(&context.engine.identity, format, source.as_bytes());
-    if let Some(row) = context.results.find(hash).map_err(|failure| failed::<Refusal>(&failure))? {
+    if let Some(row) = find(context, hash)? {
         return Ok(Drawn { hash, warnings: row.warnings, is_degraded: row.is_degraded });
     }
+    let drawing = draw(context, from, hash, format, source).await?;
+    let (warnings, is_degraded) = (drawing.warnings.clone(), drawing.is_degraded);
+    context.results.keep(hash, format, drawing).await.map_err(|failure| failed::<Refusal>(&failure))?;
+    Ok(Drawn { hash, warnings, is_degraded })
+}
+
+/// Draws a source, unless the same was drawn before, for those who get the picture and no address of it. A small one is
+/// there before it is kept: if that is never done, it is drawn again. A large one is kept first, and read from there.
+///
+/// # Errors
+/// As [`draw_and_keep`].
+pub async fn draw_and_show(
+    context: &Context,
+    from: Option<IpAddr>,
+    format: Format,
+    source: String,
+) -> Result<Shown, Refusal> {
+    let hash = content_hash(&context.engine.identity, format, source.as_bytes());
+    let kept = |row: ResultRow| {
+        let (warnings, is_degraded) = (row.warnings.clone(), row.is_degraded);
+        Shown { hash, warnings, is_degraded, picture: Picture::Kept(row) }
+    };
+    if let Some(row) = find(context, hash)? {
+        return Ok(kept(row));
+    }
+    let drawing = draw(context, from, hash, format, source).await?;
+    if drawing.bytes.len() <= SMALL_BYTES_MAX {
+        let (warnings, is_degraded) = (drawing.warnings.clone(), drawing.is_degraded);
+        let picture = Picture::Drawn(Bytes::copy_from_slice(&drawing.bytes));
+        context.results.keep_later(hash, format, drawing).await;
+        return Ok(Shown { hash, warnings, is_degraded, picture });
+    }
+    context.results.keep(hash, format, drawing).await.map_err(|failure| failed::<Refusal>(&failure))?;
+    // Gone again already: there is more to keep than there is room.
+    find(context, hash)?.map(kept).ok_or_else(|| Fault::Busy.into())
+}
+
+fn find(context: &Context, hash: ContentHash) -> Result<Option<ResultRow>, Refusal> {
+    context.results.find(hash).map_err(|failure| failed::<Refusal>(&failure))
+}
+
+async fn draw(
+    context: &Context,
+    from: Option<IpAddr>,
+    hash: ContentHash,
+    format: Format,
+    source: String,
+) -> Result<Drawing, Refusal> {
     // What cannot be stored need not be drawn.
     if context.store.stop_reason().is_some() {
         return Err(Fault::WritingStopped.into());
@@ -61,10 +130,7 @@ pub async fn draw_and_keep(
         move || engine.try_drawing(&source, format)
     };
     let drawn = context.pool.draw(asker, hash, a_try, move || engine.draw(&source, format)).await;
-    let drawing = drawn.map_err(Refusal::of_pool)?.map_err(Refusal::Undrawable)?;
-    let (warnings, is_degraded) = (drawing.warnings.clone(), drawing.is_degraded);
-    context.results.keep(hash, format, drawing).await.map_err(|failure| failed::<Refusal>(&failure))?;
-    Ok(Drawn { hash, warnings, is_degraded })
+    drawn.map_err(Refusal::of_pool)?.map_err(Refusal::Undrawable)
 }
 
 /// Whether a source is valid DOT, and nothing but DOT.

@@ -4,6 +4,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use quintet_platform::Foundation;
+use quintet_platform::service::Turns;
 
 use crate::engine::Engine;
 use crate::generate::Generator;
@@ -23,6 +24,9 @@ pub(crate) const LARGE_BODIES_OF_A_SOURCE_MAX: usize = 8;
 #[derive(Clone)]
 pub struct Context(pub(crate) Arc<Parts>);
 
+/// Large messages of models that are read, and written, at once.
+const READERS: usize = 2;
+
 /// The parts of a context.
 pub struct Parts {
     foundation: Foundation,
@@ -38,6 +42,8 @@ pub struct Parts {
     pub requires_key: bool,
     /// Places for bodies that are not small.
     pub(crate) large_bodies: Places,
+    /// Where large messages of models are read, off the threads that serve.
+    pub(crate) readers: Turns,
     /// After how long of drawings waiting without a break the service calls itself degraded.
     pub saturated_time: Duration,
 }
@@ -86,6 +92,7 @@ impl Context {
             results,
             requires_key,
             large_bodies: Places::new(LARGE_BODIES_MAX, LARGE_BODIES_OF_A_SOURCE_MAX),
+            readers: Turns::new(READERS),
             saturated_time: SATURATED_TIME,
         }))
     }

@@ -2,8 +2,8 @@
 //! is not valid DOT.
 //!
 //! The engine is another system, so what it says is as untrusted as anything else from outside: its answer is bounded,
-//! the DOT is cut out of whatever stands around it and validated, and an invalid one is sent back once, with the
-//! error. Neither the prompt nor the answer is stored or logged.
+//! the DOT is cut out of whatever stands around it and validated, and an answer without a valid one is sent back once, with
+//! what is wrong with it. Neither the prompt nor the answer is stored or logged.
 
 use std::future::Future;
 use std::time::Duration;
@@ -14,6 +14,7 @@ use quintet_platform::service::Fault;
 use serde_json::{Map, Value};
 use tokio::sync::Semaphore;
 
+use crate::extract::{Found, graphs_in};
 use crate::refusal::Refusal;
 
 /// The longest prompt, in bytes.
@@ -57,28 +58,32 @@ impl Generator {
         let mut said: Vec<(&str, String)> = vec![("system", INSTRUCTIONS.to_owned()), ("user", prompt.to_owned())];
         let mut wrong = String::new();
         for _ in 0..2 {
-            let answer = self.ask(&said).await?;
-            let Some(dot) = extract(&answer) else {
-                wrong = "the answer holds no graph".to_owned();
-                said.push(("assistant", head(&answer).to_owned()));
-                said.push(("user", "That is no DOT. Answer with one complete graph in DOT.".to_owned()));
-                continue;
-            };
-            match check(dot.to_owned()).await? {
-                Ok(()) => return Ok(dot.to_owned()),
-                Err(error) => {
-                    let ask = format!("Graphviz rejects that: {error}. Answer with the whole graph, corrected.");
-                    said.push(("assistant", head(dot).to_owned()));
-                    said.push(("user", ask));
-                    wrong = error;
+            let (answer, Found { graphs, is_cut_short }) = self.ask(&said).await?;
+            let mut first_error = None;
+            for graph in &graphs {
+                match check(graph.clone()).await? {
+                    Ok(()) => return Ok(graph.clone()),
+                    Err(error) => _ = first_error.get_or_insert(error),
                 }
             }
+            let echo = graphs.first().unwrap_or(&answer);
+            said.push(("assistant", head(echo).to_owned()));
+            let (error, ask) = match (first_error, is_cut_short) {
+                (Some(error), _) => {
+                    let ask = format!("Graphviz rejects that: {error}. Answer with the whole graph, corrected.");
+                    (error, ask)
+                }
+                (None, true) => told("the graph is not complete: its last brace is missing"),
+                (None, false) => told("the answer holds no graph"),
+            };
+            said.push(("user", ask));
+            wrong = error;
         }
         Err(Refusal::EngineFailed(format!("the AI engine gave no valid DOT, twice: {wrong}")))
     }
 
-    /// One exchange; what the engine said.
-    async fn ask(&self, said: &[(&str, String)]) -> Result<String, Refusal> {
+    /// One exchange; what the engine said, and the graphs in it.
+    async fn ask(&self, said: &[(&str, String)]) -> Result<(String, Found), Refusal> {
         let failed = |how: &str| Refusal::EngineFailed(format!("the AI engine failed: {how}"));
         let messages: Vec<(&str, &str)> = said.iter().map(|(role, content)| (*role, content.as_str())).collect();
         let body = Map::from_iter([("stream".to_owned(), Value::Bool(false))]);
@@ -97,66 +102,23 @@ impl Generator {
                 return Err(failed(&format!("it answered with status {}", other.as_u16())));
             }
         }
-        let content = tokio::task::spawn_blocking(move || content(&answer)).await.unwrap_or_default();
-        content.ok_or_else(|| failed("its answer is no chat completion"))
+        let read = move || {
+            let text = content(&answer)?;
+            let found = graphs_in(&text);
+            Some((text, found))
+        };
+        tokio::task::spawn_blocking(read)
+            .await
+            .unwrap_or_default()
+            .ok_or_else(|| failed("its answer is no chat completion"))
     }
 }
 
-/// The DOT in what an engine said: the first fenced block that holds a graph, else everything from the first word that
-/// begins one to the last closing brace.
-fn extract(said: &str) -> Option<&str> {
-    let mut rest = said;
-    while let Some((_, behind)) = rest.split_once("```") {
-        // The fence's line may name a language.
-        let inside = behind.split_once('\n').map_or(behind, |(_, inside)| inside);
-        let (block, behind) = inside.split_once("```").unwrap_or((inside, ""));
-        if let Some(graph) = graph_in(block) {
-            return Some(graph);
-        }
-        rest = behind;
-    }
-    graph_in(said)
-}
-
-fn graph_in(text: &str) -> Option<&str> {
-    let lower = text.to_ascii_lowercase();
-    let begins = |word: &&str| {
-        lower.match_indices(*word).map(|(place, _)| place).find(|place| {
-            let before = lower.get(..*place).and_then(|before| before.chars().next_back());
-            let behind = lower.get(place + word.len()..).unwrap_or_default();
-            // A graph begins at the start of a line, and its brace is not far.
-            before.is_none_or(|before| before == '\n') && behind.split('\n').take(3).any(|line| line.contains('{'))
-        })
-    };
-    let start = ["strict", "digraph", "graph"].iter().filter_map(begins).min()?;
-    let end = text.rfind('}').filter(|end| *end > start)?;
-    text.get(start..=end)
+/// What is wrong with an answer without a graph, and what the engine is told of it.
+fn told(error: &str) -> (String, String) {
+    (error.to_owned(), format!("That is no DOT: {error}. Answer with one complete graph in DOT."))
 }
 
 fn head(text: &str) -> &str {
     text.get(..text.floor_char_boundary(ECHO_BYTES_MAX)).unwrap_or_default()
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn dot_is_cut_out_of_whatever_stands_around_it() {
-        for (said, expected) in [
-            ("digraph { a -> b }", Some("digraph { a -> b }")),
-            ("```dot\ndigraph { a }\n```", Some("digraph { a }")),
-            ("Here it is:\n```\ngraph g {\n}\n```\nEnjoy {it}!", Some("graph g {\n}")),
-            ("```json\n{}\n```\n```dot\nstrict graph { a }\n```", Some("strict graph { a }")),
-            ("Sure, a graph of it:\n\nDigraph G\n{ a }\nHope that helps.", Some("Digraph G\n{ a }")),
-            ("```dot\ndigraph { a -> { b } }", Some("digraph { a -> { b } }")),
-            ("I cannot draw a graph { of that }", None),
-            ("digraph", None),
-            ("}\ngraph {", None),
-            ("", None),
-            ("```", None),
-        ] {
-            assert_eq!(extract(said), expected, "{said:?}");
-        }
-    }
 }

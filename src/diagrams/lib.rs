@@ -2,12 +2,13 @@
 //!
 //! What a picture looks like is the business of `quintet-drawing`; this room knows who asks, how many at once, and where
 //! pictures lie. Reading order: `engine` (what draws) · `places`, `queue`, `pool` (the threads) · `tables`, `store`, `sweep` (kept pictures)
-//! · `refusal` (every no) · `generate` (DOT from a text) · `context` (what it needs to serve) · `actions` (what requests
+//! · `refusal` (every no) · `extract`, `generate` (DOT from a text) · `context` (what it needs to serve) · `actions` (what requests
 //! set in motion) · `painting` (what other services have drawn) · `http`.
 
 mod actions;
 mod context;
 pub mod engine;
+mod extract;
 pub mod generate;
 mod http;
 pub mod painting;

@@ -14,7 +14,7 @@ pub const CODES: &[Code] = quintet_platform::codes! {
     401 "credential_expired" "the key has expired"
     403 "not_provisioned" "the key's tenant has no diagrams"
     403 "tenant_suspended" "the key's tenant is suspended"
-    403 "forbidden" "the key lacks the permission diagrams_render"
+    403 "forbidden" "the key lacks the permission diagrams_render, or a page of another site asks"
     404 "no_such_path" "no such path; GET /api/docs lists them"
     404 "no_such_picture" "no such picture; POST /graphs draws it (again)"
     404 "no_such_file" "no such file"

@@ -5,6 +5,7 @@
 //! [`USE_GRAIN_SECONDS`]; notes are stored together, a minute later. A crash takes back a minute of notes, nothing else.
 
 use std::convert::Infallible;
+use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 use quintet_platform::clock::Clock;
@@ -12,6 +13,7 @@ use quintet_platform::jobs::{Noted, Progress};
 use quintet_platform::secrets;
 use quintet_storage::large::{self, Upload, UploadRefusal};
 use quintet_storage::{Abort, Failure, Read, Scan, Snapshot, Store, Timestamp, WriteTx};
+use tokio::sync::Semaphore;
 
 use crate::engine::Drawing;
 use crate::tables::{
@@ -21,7 +23,7 @@ use crate::tables::{
 use quintet_drawing::render::Format;
 
 /// A picture of at most this many bytes lies in a row of its own.
-const SMALL_BYTES_MAX: usize = 64 << 10;
+pub(crate) const SMALL_BYTES_MAX: usize = 64 << 10;
 /// What a picture costs besides its bytes, so that very many very small ones are bounded, too.
 const RESULT_COST_BYTES: u64 = 1 << 10;
 /// The bound is never below this, so that a picture that was just made can be fetched.
@@ -40,6 +42,8 @@ const UPLOAD_SECONDS: i64 = 600;
 const WRITER_TIME: Duration = Duration::from_secs(5);
 /// How long one step of the work behind it may wait; the next round tries again.
 const HOUSEKEEPING_TIME: Duration = Duration::from_secs(10);
+/// Small pictures that were answered and are being stored: 16 MiB at most.
+const LATER_MAX: usize = 256;
 /// Warnings that are kept, and how long each may be, in bytes.
 const WARNINGS_MAX: usize = 20;
 const WARNING_BYTES_MAX: usize = 300;
@@ -57,6 +61,8 @@ pub struct Results {
     clock: Clock,
     bound_bytes: u64,
     noted: Noted<ContentHash>,
+    /// Places for pictures that are stored behind their answers.
+    later: Arc<Semaphore>,
 }
 
 impl Results {
@@ -64,7 +70,8 @@ impl Results {
     #[must_use]
     pub fn new(store: Store, clock: Clock, bound_mb: u32) -> Results {
         let bound_bytes = (u64::from(bound_mb) << 20).max(BOUND_BYTES_MIN);
-        Results { store, clock, bound_bytes, noted: Noted::new(NOTES_MAX, STORE_AFTER_SECONDS) }
+        let noted = Noted::new(NOTES_MAX, STORE_AFTER_SECONDS);
+        Results { store, clock, bound_bytes, noted, later: Arc::new(Semaphore::new(LATER_MAX)) }
     }
 
     /// A stored picture; its use is noted.
@@ -135,6 +142,23 @@ impl Results {
             Ok(())
         };
         self.store.write(Instant::now() + WRITER_TIME, verb).await.map_err(failure_of)
+    }
+
+    /// Stores a picture that is answered without waiting for that, unless it is there already. One that cannot be stored is
+    /// drawn again when it is asked for. Where too many are on their way this one is waited for.
+    pub async fn keep_later(self: &Arc<Self>, hash: ContentHash, format: Format, drawing: Drawing) {
+        let place = Arc::clone(&self.later).try_acquire_owned().ok();
+        let is_placed = place.is_some();
+        let results = Arc::clone(self);
+        let keeping = tokio::spawn(async move {
+            if let Err(failure) = results.keep(hash, format, drawing).await {
+                tracing::debug!(%failure, "a picture that was answered is not kept");
+            }
+            drop(place);
+        });
+        if !is_placed {
+            let _ = keeping.await;
+        }
     }
 
     async fn upload(&self, bytes: &[u8]) -> Result<large::LargeValue, Failure> {
@@ -334,8 +358,6 @@ pub fn verify(read: &Snapshot) -> Result<Vec<String>, Failure> {
 
 #[cfg(test)]
 mod tests {
-    use std::sync::Arc;
-
     use quintet_platform::jobs::{Rows, Sweep};
     use quintet_platform::large_values::UnownedValues;
     use quintet_storage::{StoreOptions, TableSpec};
@@ -409,6 +431,23 @@ mod tests {
         assert_eq!(shelf.findings(), Vec::<String>::new());
         assert_eq!(shelf.results.find(content_hash("other", Format::Svg, &[1])).unwrap(), None);
         assert_eq!(shelf.results.find(content_hash("test", Format::Png, &[1])).unwrap(), None);
+    }
+
+    #[tokio::test(flavor = "multi_thread")]
+    async fn where_too_many_are_on_their_way_the_next_is_waited_for() {
+        let shelf = Shelf::new();
+        let drawing = || Drawing { bytes: vec![1; 100], warnings: Vec::new(), is_degraded: false };
+        let hash = |number: u8| content_hash("test", Format::Svg, &[number]);
+        let all = u32::try_from(LATER_MAX).unwrap();
+        let places = Arc::clone(&shelf.results.later).try_acquire_many_owned(all).unwrap();
+        shelf.results.keep_later(hash(1), Format::Svg, drawing()).await;
+        assert!(shelf.has(hash(1)));
+        drop(places);
+        shelf.results.keep_later(hash(2), Format::Svg, drawing()).await;
+        // Whoever has all places again knows that nothing is on its way.
+        let _places = Arc::clone(&shelf.results.later).acquire_many_owned(all).await.unwrap();
+        assert!(shelf.has(hash(2)));
+        assert_eq!(shelf.findings(), Vec::<String>::new());
     }
 
     #[tokio::test(flavor = "multi_thread")]

@@ -98,7 +98,7 @@ pub enum RenderError {
 }
 
 impl RenderError {
-    /// The line of a syntax error.
+    /// The line of what is wrong with the source.
     pub fn line(&self) -> Option<u32> {
         match self {
             RenderError::Source(error) => error.line(),
@@ -106,7 +106,7 @@ impl RenderError {
         }
     }
 
-    /// The column of a syntax error.
+    /// The column of it.
     pub fn column(&self) -> Option<u32> {
         match self {
             RenderError::Source(error) => error.column(),
@@ -131,7 +131,7 @@ impl From<ParseError> for RenderError {
     fn from(error: ParseError) -> RenderError {
         match error {
             ParseError::TooMuch(limit) => RenderError::TooMuch(limit),
-            ParseError::Syntax(_) | ParseError::Empty => RenderError::Source(error),
+            ParseError::Syntax(_) | ParseError::Empty(_) => RenderError::Source(error),
         }
     }
 }
@@ -227,7 +227,7 @@ mod tests {
         let error = svg("digraph { a -> }").unwrap_err();
         assert_eq!((error.line(), error.column()), (Some(1), Some(16)));
         assert_eq!(error.to_string(), "syntax error in line 1 near '}'");
-        assert_eq!(svg("").unwrap_err(), RenderError::Source(ParseError::Empty));
+        assert_eq!(svg("").unwrap_err().line(), Some(1));
         let deep = format!("graph {{ {} a {} }}", "subgraph cluster { ".repeat(65), "} ".repeat(65));
         assert_eq!(svg(&deep).unwrap_err(), RenderError::TooMuch(TooMuch::ClusterDepth(64)));
         let huge = render(b"graph { a [width=9999, height=9999] }", Format::Png, &Options::default());

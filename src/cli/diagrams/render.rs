@@ -6,6 +6,7 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use clap::ValueEnum;
+use quintet_drawing::dot::ParseError;
 use quintet_drawing::fonts::Collection;
 use quintet_drawing::render::{Format, Options, RenderError, render};
 
@@ -106,9 +107,11 @@ fn failure(path: &Path, error: &RenderError) -> CliError {
     let message: Vec<String> = error.to_string().lines().map(output::plain).collect();
     let failure = CliError::failed(format!("{}: {}", path.display(), message.join("\n")));
     match error {
+        // There is no mistake to look at.
+        RenderError::Source(ParseError::Empty(_)) => failure.hint("write `graph { ... }` or `digraph { ... }`"),
         RenderError::Source(_) => match error.line().zip(error.column()) {
             Some((line, column)) => failure.hint(format!("look at line {line}, column {column}")),
-            None => failure.hint("write `graph { ... }` or `digraph { ... }`"),
+            None => failure,
         },
         RenderError::TooMuch(_) | RenderError::Exhausted(_) => failure.hint("draw a smaller graph, or parts of it"),
     }

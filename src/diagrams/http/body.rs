@@ -1,40 +1,22 @@
-//! Reading what requests bring: one text, and of large bodies only so many at a time.
-
-use std::net::{IpAddr, SocketAddr};
-use std::time::Duration;
+//! Reading what requests bring: one text.
 
 use axum::body::Body;
-use axum::extract::ConnectInfo;
-use bytes::{Bytes, BytesMut};
-use http::HeaderMap;
-use http::header::CONTENT_LENGTH;
+use bytes::Bytes;
 use http::request::Parts;
-use http_body_util::BodyExt as _;
 use quintet_platform::json::{self, Fields, JsonError};
 use quintet_platform::service::{Dialect as _, Fault};
-use tokio::time::{Instant, timeout, timeout_at};
 
 use super::dialect::{Call, Diagrams};
+use super::intake::{SMALL_BODY_BYTES, source_of, take_in};
 use crate::context::Context;
 use crate::places::Place;
 use crate::queue::{Asker, Source};
 use crate::refusal::Refusal;
 
-/// A body up to this size is read without further ado; of larger ones, only so many are held at once.
-const SMALL_BODY_BYTES: usize = 64 << 10;
-/// How much of a large one must arrive in [`PACE_TIME`], and then in the next: whoever holds a place makes use of it. The
-/// time for the whole body asks no less of it.
-const PACE_BYTES: usize = 64 << 10;
-const PACE_TIME: Duration = Duration::from_secs(2);
 /// How much larger than a text its JSON or its form may be, where each character is escaped.
 const ESCAPED_FACTOR: usize = 3;
 /// What stands around a text in a body.
 const AROUND_BYTES: usize = 4 << 10;
-
-/// The address that a request comes from, where that is known.
-pub(super) fn source_of(parts: &Parts) -> Option<IpAddr> {
-    parts.extensions.get::<ConnectInfo<SocketAddr>>().map(|ConnectInfo(source)| source.ip())
-}
 
 /// The one text of a JSON body.
 pub(super) async fn one_field(mut call: Call, name: &'static str, bytes_max: usize) -> Result<String, Refusal> {
@@ -76,44 +58,7 @@ pub(super) async fn read<'a>(
     body: Body,
     bytes_max: usize,
 ) -> Result<(Bytes, Option<Place<'a>>), Refusal> {
-    let bytes_max = around(bytes_max);
-    if claimed_bytes(&parts.headers).is_some_and(|claimed| claimed > bytes_max as u64) {
-        return Err(Fault::BodyTooLarge.into());
-    }
-    let arriving = arrive(context, source_of(parts), body, bytes_max);
-    timeout(Diagrams::DEMANDS.body_time, arriving).await.map_err(|_| Fault::BodyTimedOut)?
-}
-
-/// Takes a body in. It gets a place once it has turned out to be large: one that was only announced takes none.
-async fn arrive(
-    context: &Context,
-    source: Option<IpAddr>,
-    mut body: Body,
-    bytes_max: usize,
-) -> Result<(Bytes, Option<Place<'_>>), Refusal> {
-    let mut whole = BytesMut::new();
-    let mut place = None;
-    // How much must have arrived by when.
-    let (mut due, mut due_at) = (usize::MAX, Instant::now());
-    loop {
-        let frame = match place {
-            None => body.frame().await,
-            Some(_) => timeout_at(due_at, body.frame()).await.map_err(|_| Fault::BodyTimedOut)?,
-        };
-        let Some(frame) = frame else { return Ok((whole.freeze(), place)) };
-        let Ok(chunk) = frame.map_err(|_| Fault::BodyBroken)?.into_data() else { continue };
-        if chunk.len() > bytes_max.saturating_sub(whole.len()) {
-            return Err(Fault::BodyTooLarge.into());
-        }
-        whole.extend_from_slice(&chunk);
-        let is_first = place.is_none() && whole.len() > SMALL_BODY_BYTES;
-        if is_first {
-            place = Some(context.large_bodies.enter(source).ok_or(Fault::Busy)?);
-        }
-        if is_first || whole.len() >= due {
-            (due, due_at) = (whole.len() + PACE_BYTES, Instant::now() + PACE_TIME);
-        }
-    }
+    take_in(context, parts, body, around(bytes_max), Diagrams::DEMANDS.body_time).await
 }
 
 /// Refuses a text that is too long.
@@ -127,8 +72,4 @@ pub(super) fn check_size(name: &str, text: &str, bytes_max: usize) -> Result<(),
 /// How large a body with a text may be.
 fn around(bytes_max: usize) -> usize {
     bytes_max.saturating_mul(ESCAPED_FACTOR).saturating_add(AROUND_BYTES)
-}
-
-fn claimed_bytes(headers: &HeaderMap) -> Option<u64> {
-    headers.get(CONTENT_LENGTH)?.to_str().ok()?.trim().parse().ok()
 }

@@ -11,7 +11,7 @@ use quintet_platform::Foundation;
 use quintet_platform::access::{Basis, Service, authorization};
 use quintet_platform::idempotency::KEPT_SECONDS;
 use quintet_platform::json::{Json, Limits, to_compact};
-use quintet_platform::service::{self, Demands, Dialect, Fault, Interface, JSON, Route, Verdict};
+use quintet_platform::service::{self, Demands, Dialect, Fault, Interface, JSON, Recognized, Route, Turns, Verdict};
 use quintet_storage::Uuid;
 use serde_json::{Map, Value, json};
 
@@ -67,12 +67,26 @@ impl Dialect for Diagrams {
         context
     }
 
+    fn turns(context: &Context) -> Option<&Turns> {
+        Some(&context.readers)
+    }
+
     async fn admit(context: &Context, route: &'static Route, parts: &Parts) -> Result<(), Refusal> {
         debug_assert_eq!(route.permission, PERMISSION, "there is no other");
         match context.requires_key {
             true => let_in(context, authorization(&parts.headers)).await,
             false => Ok(()),
         }
+    }
+
+    /// Where no key is required, whoever asks is nobody in particular.
+    async fn recognize(context: &Context, parts: &Parts) -> Result<Recognized, Refusal> {
+        if !context.requires_key {
+            return Ok(Recognized { tenant_id: Uuid::nil(), name: None });
+        }
+        let caller = context.recognize(Service::Diagrams, authorization(&parts.headers)).await;
+        let caller = caller.map_err(|not| Refusal::from(Fault::of_admission(not)))?;
+        Ok(Recognized { tenant_id: caller.tenant_id, name: None })
     }
 
     /// Nothing is done in anybody's name.
@@ -110,7 +124,7 @@ impl Dialect for Diagrams {
     }
 
     fn describe(route: &Route, operation: &mut Map<String, Value>) {
-        if !route.permission.is_empty() {
+        if route.wants_key() {
             // The empty requirement: no key is needed unless diagrams.require_key is on.
             operation.insert("security".to_owned(), json!([{}, {"key": []}]));
         }

@@ -133,6 +133,11 @@ fn examples() -> Value {
             "answer": {"status": 200, "body": {"dotfile": "digraph { open -> closed; closed -> open }"}},
         },
         {
+            "title": "A picture for a plugin that speaks to Kroki: deflated with zlib, in base64url",
+            "request": {"method": "GET", "path": "/graphviz/svg/eNpLyUwvSizIUKhWSFTQtVNIUqgFADrsBaY="},
+            "answer": {"status": 200},
+        },
+        {
             "title": "A link that opens the page with a source",
             "request": {"method": "GET", "path": "/?inline=ZGlncmFwaCB7IGEgLT4gYiB9"},
             "answer": {"status": 200},

@@ -15,7 +15,8 @@ use serde_json::json;
 
 use super::body;
 use super::dialect::{Answered, Call, Diagrams, PERMISSION};
-use super::picture::{bytes_of, file_name, parse_file_name, with_warnings};
+use super::intake::source_of;
+use super::picture::{SANDBOX, bytes_of, file_name, parse_file_name, with_warnings};
 use crate::actions;
 use crate::refusal::Refusal;
 
@@ -61,16 +62,13 @@ pub(super) const ENDPOINTS: &[Endpoint<Diagrams>] = &[
 /// A picture by its name never changes. Where keys are required, only the caller's own cache may keep it.
 const FOR_EVERYBODY: HeaderValue = HeaderValue::from_static("public, immutable, max-age=31536000");
 const FOR_ITS_READER: HeaderValue = HeaderValue::from_static("private, immutable, max-age=31536000");
-/// A picture that is opened by itself runs nothing, loads nothing, and belongs to no origin.
-const SANDBOX: HeaderValue =
-    HeaderValue::from_static("default-src 'none'; style-src 'unsafe-inline'; sandbox; frame-ancestors 'self'");
 /// Plain text, in base64's letters.
 const PLAIN: HeaderValue = HeaderValue::from_static("text/plain; charset=us-ascii");
 
 async fn draw_graph(mut call: Call) -> Answered {
     let format = call.word(&FORMAT)?.and_then(Format::named).unwrap_or_default();
     let origin = origin(&call.parts)?;
-    let (context, from) = (call.context.clone(), body::source_of(&call.parts));
+    let (context, from) = (call.context.clone(), source_of(&call.parts));
     let source = body::one_field(call, "dotfile", actions::source_bytes_max()).await?;
     let drawn = actions::draw_and_keep(&context, from, format, source).await?;
     let url = format!("{origin}/graphs/{}", file_name(drawn.hash, format));

@@ -1,19 +1,24 @@
 //! Diagrams over HTTP: for each kind of thing a file with its routes, what they read and write, and what answers them.
 //!
-//! Reading order: `limits`, `dialect`, `body` (reading) · `picture` (stored pictures on their way out), `graphs`,
-//! `sources` · `html` (the page as text), `page`, `assets` · `health` · `docs` (the contract's own description).
+//! Reading order: `limits`, `intake`, `dialect`, `body`, `encoded` (reading) · `picture` (pictures on their way out),
+//! `graphs`, `sources` · `kroki` (the interface that plugins speak) · `html` (the page as text), `page`, `assets` · `health`
+//! · `docs` (the contract's own description) · `tools` (what models call).
 
 mod assets;
 mod body;
 mod dialect;
 mod docs;
+mod encoded;
 mod graphs;
 mod health;
 mod html;
+mod intake;
+mod kroki;
 mod limits;
 mod page;
 mod picture;
 mod sources;
+mod tools;
 
 #[cfg(test)]
 mod tests;
@@ -26,8 +31,16 @@ use crate::context::Context;
 pub use dialect::{Diagrams, PERMISSION};
 
 /// Everything that is served.
-pub const ENDPOINTS: Endpoints<Diagrams> =
-    &[page::ENDPOINTS, DESCRIPTION, sources::ENDPOINTS, graphs::ENDPOINTS, health::ENDPOINTS, assets::ENDPOINTS];
+pub const ENDPOINTS: Endpoints<Diagrams> = &[
+    page::ENDPOINTS,
+    DESCRIPTION,
+    sources::ENDPOINTS,
+    graphs::ENDPOINTS,
+    kroki::ENDPOINTS,
+    tools::ENDPOINTS,
+    health::ENDPOINTS,
+    assets::ENDPOINTS,
+];
 
 /// The description of all endpoints is one of them.
 const DESCRIPTION: &[Endpoint<Diagrams>] =

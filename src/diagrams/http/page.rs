@@ -6,9 +6,10 @@
 use std::net::IpAddr;
 use std::sync::Arc;
 
-use data_encoding::{BASE64, BASE64_NOPAD, BASE64URL_NOPAD};
+use data_encoding::BASE64;
 use http::header::{CONTENT_SECURITY_POLICY, HeaderValue, REFERRER_POLICY, RETRY_AFTER, WWW_AUTHENTICATE};
 use quintet_drawing::render::Format;
+use quintet_platform::http::body::is_json;
 use quintet_platform::http::query::Query;
 use quintet_platform::service::{
     Answer, Content, Endpoint, Fault, Parameter, Route, ServiceRefusal as _, Shape, Success, failed, media,
@@ -16,8 +17,11 @@ use quintet_platform::service::{
 
 use super::body;
 use super::dialect::{Answered, Diagrams, PAGE as PAGE_MARK, Visit, let_in};
+use super::encoded::decode_base64;
 use super::html::{EXAMPLES, Page, text_of};
-use crate::actions;
+use super::intake::source_of;
+use super::kroki;
+use crate::actions::{self, Picture};
 use crate::context::Context;
 use crate::generate::PROMPT_BYTES_MAX;
 use crate::queue::{Asker, Source};
@@ -39,9 +43,20 @@ const PAGE: Route = Route::get("get_page", "/")
     .successes(&[AS_PAGE.about("The page")])
     .marks(&[PAGE_MARK]);
 const FORM: Route = Route::post("post_form", "/")
-    .summary("The web page's form, for browsers without scripts")
-    .body(Content::Media(&[("application/x-www-form-urlencoded", FIELDS)]))
-    .successes(&[AS_PAGE.about("The page with the picture")])
+    .summary("The web page's form, for browsers without scripts; with JSON, the picture itself, as Kroki has it")
+    .body(Content::Media(&[
+        ("application/x-www-form-urlencoded", FIELDS),
+        ("application/json", r##"{"$ref":"#/components/schemas/KrokiSource"}"##),
+    ]))
+    .successes(&[media(
+        200,
+        &[
+            ("text/html", r#"{"type":"string"}"#),
+            ("image/svg+xml", r#"{"type":"string"}"#),
+            ("image/png", r#"{"type":"string","format":"binary"}"#),
+        ],
+    )
+    .about("The page with the picture; for JSON the picture itself")])
     .marks(&[PAGE_MARK])
     .codes(&[
         "unauthenticated",
@@ -87,7 +102,7 @@ async fn get_page(mut visit: Visit) -> Answered {
             page.source = source;
             // Whoever must bring a key brings it with a script or the form, not with a link.
             if !context.requires_key {
-                draw(context, body::source_of(&visit.parts), &mut page).await;
+                draw(context, source_of(&visit.parts), &mut page).await;
             }
             // A link to a source that cannot be drawn is a page that says so.
             return answer(context, 200, page).await;
@@ -99,6 +114,9 @@ async fn get_page(mut visit: Visit) -> Answered {
 }
 
 async fn post_form(mut visit: Visit) -> Answered {
+    if is_json(visit.headers()) {
+        return kroki::post_typed(visit).await;
+    }
     let mut page = Page::default();
     if let Err(refusal) = take_form(&mut visit, &mut page).await {
         page.refusal = Some(refusal);
@@ -109,7 +127,7 @@ async fn post_form(mut visit: Visit) -> Answered {
 
 async fn take_form(visit: &mut Visit, page: &mut Page) -> Result<(), Refusal> {
     let body = visit.take_body();
-    let (context, from) = (&visit.context, body::source_of(&visit.parts));
+    let (context, from) = (&visit.context, source_of(&visit.parts));
     let (bytes, place) = body::read(context, &visit.parts, body, actions::source_bytes_max()).await?;
     let asker = Asker { source: from.map(Source::Address), bytes: bytes.len() };
     let Form { source, prompt, key, is_generating } = body::aside(context, asker, move || read_form(&bytes)).await??;
@@ -152,16 +170,19 @@ fn read_form(bytes: &[u8]) -> Result<Form, Refusal> {
 /// Draws what is on the page; what goes wrong is on it then, too.
 async fn draw(context: &Context, from: Option<IpAddr>, page: &mut Page) {
     let drawn = async {
-        let drawn = actions::draw_and_keep(context, from, Format::Svg, page.source.clone()).await?;
-        let row = context.results.find(drawn.hash).map_err(|failure| failed::<Refusal>(&failure))?;
-        let row = row.ok_or(Fault::Busy)?;
-        let asker =
-            Asker { source: from.map(Source::Address), bytes: usize::try_from(row.size_bytes).unwrap_or(usize::MAX) };
-        let results = Arc::clone(&context.results);
-        let read = move || Ok(picture_of(&results.bytes(drawn.hash, &row)?));
-        let picture = body::aside(context, asker, read).await?.map_err(|failure| failed::<Refusal>(&failure))?;
+        let shown = actions::draw_and_show(context, from, Format::Svg, page.source.clone()).await?;
+        let picture = match shown.picture {
+            Picture::Drawn(bytes) => picture_of(&bytes),
+            Picture::Kept(row) => {
+                let bytes = usize::try_from(row.size_bytes).unwrap_or(usize::MAX);
+                let asker = Asker { source: from.map(Source::Address), bytes };
+                let results = Arc::clone(&context.results);
+                let read = move || Ok(picture_of(&results.bytes(shown.hash, &row)?));
+                body::aside(context, asker, read).await?.map_err(|failure| failed::<Refusal>(&failure))?
+            }
+        };
         let outline = actions::outline(context, from, page.source.clone()).await?;
-        Ok::<_, Refusal>((picture, outline, drawn.warnings))
+        Ok::<_, Refusal>((picture, outline, shown.warnings))
     };
     match drawn.await {
         Ok((picture, outline, warnings)) => {
@@ -182,10 +203,8 @@ fn picture_of(bytes: &[u8]) -> String {
 /// The text behind `inline`: base64 or base64url, with or without padding.
 fn decode_inline(text: &str) -> Result<String, Refusal> {
     // In a query a plus sign that is not escaped is a blank.
-    let plain: String = text.trim_end_matches('=').chars().map(|c| if c == ' ' { '+' } else { c }).collect();
-    let is_url = plain.contains(['-', '_']);
-    let decoded = if is_url { BASE64URL_NOPAD.decode(plain.as_bytes()) } else { BASE64_NOPAD.decode(plain.as_bytes()) };
-    let bytes = decoded.map_err(|_| Refusal::invalid("inline must be DOT source in base64 or base64url"))?;
+    let bytes = decode_base64(&text.replace(' ', "+"))
+        .ok_or_else(|| Refusal::invalid("inline must be DOT source in base64 or base64url"))?;
     String::from_utf8(bytes).map_err(|_| Refusal::invalid("inline must be base64 of UTF-8 text"))
 }
 
@@ -212,6 +231,8 @@ async fn answer(context: &Context, status: u16, page: Page) -> Answered {
 
 #[cfg(test)]
 mod tests {
+    use data_encoding::{BASE64_NOPAD, BASE64URL_NOPAD};
+
     use super::*;
 
     #[test]

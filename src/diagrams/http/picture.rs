@@ -1,4 +1,4 @@
-//! Stored pictures on their way out: their names, what is said beside them, and their bytes piece by piece, as they are
+//! Pictures on their way out: their names, what is said beside them, and their bytes piece by piece, as they are
 //! or as base64.
 
 use std::collections::VecDeque;
@@ -22,6 +22,10 @@ const X_RENDER_WARNING: HeaderName = HeaderName::from_static("x-render-warning")
 const X_RENDER_DEGRADED: HeaderName = HeaderName::from_static("x-render-degraded");
 /// The longest value of a header field with warnings, in bytes.
 const WARNING_BYTES_MAX: usize = 1024;
+
+/// A picture that is opened by itself runs nothing, loads nothing, and belongs to no origin.
+pub(super) const SANDBOX: HeaderValue =
+    HeaderValue::from_static("default-src 'none'; style-src 'unsafe-inline'; sandbox; frame-ancestors 'self'");
 
 /// The file name of a picture.
 pub(super) fn file_name(hash: ContentHash, format: Format) -> String {

@@ -5,6 +5,7 @@ use serde_json::{Value, json};
 
 use super::body;
 use super::dialect::{Answered, Call, Diagrams, PERMISSION};
+use super::intake::source_of;
 use crate::actions;
 use crate::engine::DrawingError;
 use crate::generate::PROMPT_BYTES_MAX;
@@ -27,7 +28,7 @@ pub(super) const ENDPOINTS: &[Endpoint<Diagrams>] = &[
 ];
 
 async fn validate(call: Call) -> Answered {
-    let (context, from) = (call.context.clone(), body::source_of(&call.parts));
+    let (context, from) = (call.context.clone(), source_of(&call.parts));
     let source = body::one_field(call, "dotfile", actions::source_bytes_max()).await?;
     let told = match actions::check(&context, from, source).await? {
         Ok(()) => json!({ "valid": true }),
@@ -45,7 +46,7 @@ async fn validate(call: Call) -> Answered {
 }
 
 async fn generate(call: Call) -> Answered {
-    let (context, from) = (call.context.clone(), body::source_of(&call.parts));
+    let (context, from) = (call.context.clone(), source_of(&call.parts));
     let prompt = body::one_field(call, "prompt", PROMPT_BYTES_MAX).await?;
     let dotfile = actions::generate(&context, from, &prompt).await?;
     Ok(Answer::value(200, &json!({ "dotfile": dotfile })))

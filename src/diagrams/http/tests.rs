@@ -165,6 +165,12 @@ async fn every_route_is_told_everywhere() {
         let path = format!("/assets/{}", name.as_str().unwrap());
         assert_eq!(room.call(Method::GET, &path, "").await.0, 200, "{path}");
     }
+    let shown = of("POST", "/graphviz/{format}");
+    assert_eq!(
+        (&shown["parameters"][1]["name"], &shown["permission"]),
+        (&json!("diagram_options"), &json!(PERMISSION))
+    );
+    assert_eq!(openapi["paths"]["/mcp"]["post"]["security"], json!([{}, {"key": []}]));
     // What is wrong with a link stands on the page; a parameter that the page does not know is an error as anywhere.
     let wrong = &openapi["paths"]["/"]["get"]["responses"]["400"]["content"];
     assert!(wrong["text/html"].is_object() && wrong["application/json"].is_object(), "{wrong}");
@@ -278,6 +284,61 @@ async fn only_so_many_large_bodies_are_held_at_once() {
     assert_eq!(room.draw("small").await.0, 422);
     drop(places);
     assert_eq!(room.call(Method::POST, "/graphs", &large).await.0, 422);
+}
+
+/// A picture for those who speak as to Kroki, in its text.
+async fn show(room: &Room, path: &str, fields: &[(&str, &str)], body: &str) -> (StatusCode, http::HeaderMap, String) {
+    let mut request = Request::builder().method(Method::POST).uri(path).header("host", "diagrams.example");
+    for (name, value) in fields {
+        request = request.header(*name, *value);
+    }
+    let request = request.body(Body::from(body.to_owned())).unwrap();
+    let (parts, body) = routes(room.context.clone()).oneshot(request).await.unwrap().into_parts();
+    let bytes = body.collect().await.unwrap().to_bytes();
+    (parts.status, parts.headers, String::from_utf8_lossy(&bytes).into_owned())
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_picture_that_is_shown_is_there_before_it_is_kept_and_kept_all_the_same() {
+    let room = Room::open(SATURATED_TIME);
+    let (status, headers, text) = show(&room, "/graphviz/svg", &[], "simplified").await;
+    assert_eq!((status.as_u16(), text.as_str()), (200, "<svg/>"));
+    assert_eq!(headers["x-render-warning"], "layout=neato??is drawn with dot; caf?");
+    room.until(|room, _| room.context.results.totals().unwrap().results == 1).await;
+    // From the store now, with the same beside it.
+    let json = r#"{"diagram_source": "simplified", "diagram_type": "dot", "diagram_options": {"scale": 2}}"#;
+    let (status, headers, text) = show(&room, "/", &[("content-type", "application/json")], json).await;
+    assert_eq!((status.as_u16(), text.as_str()), (200, "<svg/>"));
+    assert_eq!(headers["x-render-warning"], "layout=neato??is drawn with dot; caf?; the option scale is passed over");
+    assert_eq!(
+        (&headers["x-render-degraded"], &headers["content-length"]),
+        (&"true".parse().unwrap(), &"6".parse().unwrap())
+    );
+    assert_eq!(room.context.pool.reading().begun, 1);
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn what_is_shown_is_refused_as_what_is_kept() {
+    let room = Room::open(SATURATED_TIME);
+    let (status, _, text) = show(&room, "/dot/png", &[], "more").await;
+    assert_eq!((status.as_u16(), text.as_str()), (422, r#"{"error":"the graph has more than 5000 nodes"}"#));
+    assert_eq!(show(&room, "/dot/png", &[], "panic").await.0, 500);
+    let first = room.draw_beside("held 1");
+    room.until(|room, _| room.held() == 1).await;
+    let second = room.draw_beside("held 2");
+    room.until(|_, pool| pool.begun == 4 && pool.waiting == 1).await;
+    let (status, headers, _) = show(&room, "/graphviz/svg", &[], "held 3").await;
+    assert_eq!((status.as_u16(), &headers["retry-after"]), (503, &"1".parse().unwrap()));
+    for _ in 0..2 {
+        room.release.send(()).unwrap();
+    }
+    assert_eq!(
+        (first.await.unwrap().0, second.await.unwrap().0),
+        (StatusCode::UNPROCESSABLE_ENTITY, StatusCode::UNPROCESSABLE_ENTITY)
+    );
+    room.store().shutdown();
+    // It is only after the answer that it turns out not to be kept.
+    assert_eq!(show(&room, "/graphviz/svg", &[], "simplified").await.0, 200);
 }
 
 /// More than there are places, from one address: what only says that it will be large keeps nobody out.

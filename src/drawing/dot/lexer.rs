@@ -8,7 +8,7 @@
 
 use std::borrow::Cow;
 
-use super::error::SyntaxError;
+use super::error::{Place, SyntaxError};
 use crate::warnings::Warnings;
 
 /// Part of the source, in bytes.
@@ -334,6 +334,11 @@ impl<'a> Lexer<'a> {
             _ => decode(self.slice(token.span.start, token.span.end)),
         };
         self.error_at(&format!(" near '{near}'"), token.line, token.span.start)
+    }
+
+    /// Where a token begins. A `#` line may have counted to 0, and nothing behind it on.
+    pub fn place_of(&self, token: &Token) -> Place {
+        Place { line: token.line.max(1), column: self.column(token.span.start) }
     }
 
     fn error(&self, what: &str, offset: usize) -> SyntaxError {

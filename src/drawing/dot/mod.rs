@@ -10,5 +10,5 @@ mod read;
 #[cfg(test)]
 mod tests;
 
-pub use error::{ParseError, SyntaxError};
+pub use error::{ParseError, Place, SyntaxError};
 pub use read::{Parsed, parse, validate};

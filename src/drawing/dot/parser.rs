@@ -63,6 +63,15 @@ impl<'a> Parser<'a> {
         self.warnings
     }
 
+    /// The first graph.
+    ///
+    /// # Errors
+    /// There is none, broken grammar, or a bound.
+    pub fn first_graph(&mut self) -> Result<Graph, ParseError> {
+        let graph = self.graph()?;
+        graph.ok_or_else(|| ParseError::Empty(self.lexer.place_of(&self.token)))
+    }
+
     /// The next graph; `None` when there is none left.
     ///
     /// # Errors

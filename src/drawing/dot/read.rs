@@ -42,9 +42,7 @@ pub fn parse(source: &[u8], limits: &Limits) -> Result<Parsed, ParseError> {
 pub fn validate(source: &[u8], limits: &Limits) -> Result<(), ParseError> {
     let source = checked(source, limits)?;
     let mut parser = Parser::new(source, limits)?;
-    if parser.graph()?.is_none() {
-        return Err(ParseError::Empty);
-    }
+    parser.first_graph()?;
     loop {
         parser.next_graph()?;
         if parser.graph()?.is_none() {
@@ -62,7 +60,7 @@ fn checked<'a>(source: &'a [u8], limits: &Limits) -> Result<&'a [u8], ParseError
 
 fn parse_once(source: &[u8], limits: &Limits) -> Result<Parsed, ParseError> {
     let mut parser = Parser::new(source, limits)?;
-    let graph = parser.graph()?.ok_or(ParseError::Empty)?;
+    let graph = parser.first_graph()?;
     Ok(Parsed { graph, warnings: parser.warnings() })
 }
 

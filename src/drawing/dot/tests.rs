@@ -1,6 +1,6 @@
 //! The language, case by case. Each expectation is what Graphviz 16.1 answers.
 
-use super::{ParseError, Parsed, parse, validate};
+use super::{ParseError, Parsed, Place, parse, validate};
 use crate::graph::Graph;
 use crate::graph::values::{Attributes, Value};
 use crate::limits::{Limits, TooMuch};
@@ -99,8 +99,17 @@ fn verdicts() {
 
 #[test]
 fn a_source_without_a_graph_is_none() {
-    for source in ["", " \n", "// a", "/* a */", "\0graph{}", "# 1"] {
-        assert_eq!(read(source).unwrap_err(), ParseError::Empty, "{source:?}");
+    for (source, line, column) in [
+        ("", 1, 1),
+        (" \n", 2, 1),
+        ("// a", 1, 5),
+        ("/* \u{e9}\n */ ", 2, 5),
+        ("\0graph{}", 1, 1),
+        ("# 1", 1, 4),
+        ("# 7\n", 7, 1),
+        ("\u{feff}", 1, 1),
+    ] {
+        assert_eq!(read(source).unwrap_err(), ParseError::Empty(Place { line, column }), "{source:?}");
     }
 }
 
@@ -250,7 +259,7 @@ fn only_the_first_graph_is_drawn_but_all_are_validated() {
     assert_eq!(validate(two, &limits).unwrap_err().to_string(), "syntax error in line 2 near '}'");
     assert_eq!(validate(b"graph{a} digraph{b->c} // end", &limits), Ok(()));
     assert_eq!(validate(b"graph{a} x", &limits).unwrap_err().to_string(), "syntax error in line 1 near 'x'");
-    assert_eq!(validate(b"", &limits), Err(ParseError::Empty));
+    assert_eq!(validate(b"", &limits), Err(ParseError::Empty(Place { line: 1, column: 1 })));
 }
 
 /// Each bound, reached and passed by one.

@@ -9,9 +9,9 @@ use serde_json::{Value, json};
 
 use crate::support::appliance::{Answer, Appliance, Client, Setup, in_browser, shared};
 
-const SOURCE: &str = "digraph { a -> b }";
+pub(super) const SOURCE: &str = "digraph { a -> b }";
 
-fn open() -> Client {
+pub(super) fn open() -> Client {
     shared().stranger("diagrams")
 }
 
@@ -20,7 +20,7 @@ fn post(client: &Client, path: &str, body: &Value) -> Answer {
 }
 
 /// Draws a source; the path of the picture.
-fn draw(appliance: &Appliance, client: &Client, path: &str, source: &str) -> String {
+pub(super) fn draw(appliance: &Appliance, client: &Client, path: &str, source: &str) -> String {
     let drawn = post(client, path, &json!({ "dotfile": source })).expect(200);
     assert_eq!(drawn.as_object().unwrap().len(), 1, "{drawn}");
     let base = format!("http://{}", appliance.address("diagrams"));
@@ -28,7 +28,7 @@ fn draw(appliance: &Appliance, client: &Client, path: &str, source: &str) -> Str
 }
 
 /// A whole answer as bytes: its head, and its body.
-fn fetch(appliance: &Appliance, path: &str) -> (String, Vec<u8>) {
+pub(super) fn fetch(appliance: &Appliance, path: &str) -> (String, Vec<u8>) {
     let mut stream = appliance.connect("diagrams").unwrap();
     write!(stream, "GET {path} HTTP/1.1\r\nhost: x\r\nconnection: close\r\n\r\n").unwrap();
     let mut bytes = Vec::new();
@@ -40,7 +40,7 @@ fn fetch(appliance: &Appliance, path: &str) -> (String, Vec<u8>) {
 
 /// What an error looks like; its text.
 #[track_caller]
-fn refused(answer: &Answer, status: u16) -> String {
+pub(super) fn refused(answer: &Answer, status: u16) -> String {
     let body = answer.expect(status);
     assert_eq!(answer.header("content-type"), "application/json");
     assert_eq!(answer.header("x-content-type-options"), "nosniff");
@@ -171,7 +171,14 @@ fn a_mistake_has_its_place() {
         assert_eq!(verdict["valid"], false, "{source}");
         assert!(!verdict["error"].as_str().unwrap().is_empty(), "{source}");
     }
-    refused(&post(&client, "/graphs", &json!({ "dotfile": "" })), 422);
+    for (source, line, column) in [("", 1, 1), ("  // nothing\n", 2, 1)] {
+        let place = (&json!(line), &json!(column));
+        let answer = post(&client, "/graphs", &json!({ "dotfile": source }));
+        assert_eq!(refused(&answer, 422), "there is no graph in the source");
+        assert_eq!((&answer.json()["line"], &answer.json()["column"]), place, "{source:?}");
+        let verdict = post(&client, "/validate", &json!({ "dotfile": source })).expect(200);
+        assert_eq!((&verdict["line"], &verdict["column"]), place, "{source:?}");
+    }
     // What follows the first graph is not drawn.
     assert_eq!(post(&client, "/graphs?format=svg", &json!({ "dotfile": "graph {} nonsense" })).status, 200);
 }
@@ -284,6 +291,10 @@ fn other_methods_are_told_which_ones_there_are() {
         ("/api/docs", &["GET", "HEAD"]),
         ("/graphs/x", &["GET", "HEAD"]),
         ("/assets/page.js", &["GET", "HEAD"]),
+        ("/graphviz", &["POST"]),
+        ("/dot/svg", &["POST"]),
+        ("/dot/svg/x", &["GET", "HEAD"]),
+        ("/mcp", &["POST"]),
     ] {
         for method in ["DELETE", "PUT", "PATCH", "OPTIONS"] {
             let answer = client.send(method, path, &[], b"");
@@ -489,7 +500,7 @@ impl Engine {
 }
 
 /// An appliance with an AI engine, where diagrams take a key.
-fn keyed(url: &str) -> Setup {
+pub(super) fn keyed(url: &str) -> Setup {
     Setup::new()
         .env("QUINTET_DIAGRAMS__REQUIRE_KEY", "true")
         .env("QUINTET_AI__URL", url)
@@ -525,10 +536,31 @@ fn an_engine_writes_dot_and_only_valid_dot_is_taken() {
     assert_eq!(again[2]["content"], "digraph { open -> }");
     assert!(again[3]["content"].as_str().unwrap().contains("syntax error in line 1"), "{again:?}");
 
-    engine.says(&["I would rather not."]);
-    let error = refused(&generate(), 502);
-    assert!(error.contains("twice"), "{error}");
-    assert_eq!(engine.asked().len(), 2);
+    // The first that is complete and valid, wherever it stands.
+    for answer in [
+        "~~~\ndigraph { open -> {\n~~~\nBetter:\n~~~\ndigraph { open -> closed }\n~~~\n~~~\ngraph { more }\n~~~",
+        "digraph { open -> }\n\ndigraph { open -> closed }",
+        "Of course: `digraph { open -> closed }` shows it.",
+        r#"{"dotfile": "digraph { open -> closed }"}"#,
+    ] {
+        engine.says(&[answer]);
+        assert_eq!(generate().expect(200)["dotfile"], "digraph { open -> closed }", "{answer}");
+        assert_eq!(engine.asked().len(), 1);
+    }
+
+    // Whatever was wrong at first is told when it is asked again.
+    for (answer, wrong) in [
+        ("I would rather not.", "the answer holds no graph"),
+        ("```dot\ndigraph { open -> {", "its last brace is missing"),
+        ("digraph {\n open -> }", "syntax error in line 2"),
+    ] {
+        engine.says(&[answer]);
+        let error = refused(&generate(), 502);
+        assert!(error.contains("twice") && error.contains(wrong), "{error}");
+        let asked = engine.asked();
+        assert_eq!(asked.len(), 2);
+        assert!(asked[1].1["messages"][3]["content"].as_str().unwrap().contains(wrong), "{asked:?}");
+    }
     for (status, body) in
         [(500, "{}"), (401, "{}"), (302, ""), (200, "{}"), (200, "no JSON"), (200, &"x".repeat(2 << 20))]
     {
