@@ -1,6 +1,6 @@
 //! Links that let somebody in once.
 
-use quintet_storage::{Failure, Read as _, Scan, Timestamp, Uuid, WriteTx};
+use quintet_storage::{Failure, Read, Scan, Timestamp, Uuid, WriteTx};
 
 use super::deeds::record_deed;
 use super::model::{Act, LINK_SECONDS, LINKS_MAX, Link, Purpose};
@@ -78,13 +78,36 @@ pub fn take_link(
     token: &str,
     is_wanted: impl FnOnce(&Purpose) -> bool,
 ) -> Result<Option<Link>, Failure> {
-    const NOBODYS: Digest = [0; 32];
-    let Some((link_id, digest)) = split_token(token) else { return Ok(None) };
-    let row = tx.get(&LINKS, &link_id)?;
-    let is_own = constant_time_eq(row.as_ref().map_or(&NOBODYS, |row| &row.digest), &digest);
-    let Some(row) = row.filter(|row| is_own && now < row.ends_at && is_wanted(&row.purpose)) else { return Ok(None) };
+    let Some((link_id, row)) = find(tx, now, token, is_wanted)? else { return Ok(None) };
     remove(tx, link_id, &row);
     Ok(Some(row.link(link_id)))
+}
+
+/// Whether a link of this token still works, for this kind of people: asked before anything is written, so that whoever tries
+/// tokens at random costs a read each.
+///
+/// # Errors
+/// Only the store's.
+pub fn is_link(
+    read: &impl Read,
+    now: Timestamp,
+    token: &str,
+    is_wanted: impl FnOnce(&Purpose) -> bool,
+) -> Result<bool, Failure> {
+    Ok(find(read, now, token, is_wanted)?.is_some())
+}
+
+fn find(
+    read: &impl Read,
+    now: Timestamp,
+    token: &str,
+    is_wanted: impl FnOnce(&Purpose) -> bool,
+) -> Result<Option<(Uuid, LinkRow)>, Failure> {
+    const NOBODYS: Digest = [0; 32];
+    let Some((link_id, digest)) = split_token(token) else { return Ok(None) };
+    let row = read.get(&LINKS, &link_id)?;
+    let is_own = constant_time_eq(row.as_ref().map_or(&NOBODYS, |row| &row.digest), &digest);
+    Ok(row.filter(|row| is_own && now < row.ends_at && is_wanted(&row.purpose)).map(|row| (link_id, row)))
 }
 
 /// Takes a link out with what finds it.

@@ -31,7 +31,7 @@ mod verify;
 mod tests;
 
 pub use deeds::{list_deeds, record_deed};
-pub use links::{LinkToken, NewLink, make_link, take_link};
+pub use links::{LinkToken, NewLink, is_link, make_link, take_link};
 pub use model::{Act, Deed, LINK_SECONDS, Link, OPERATOR_SECONDS, OperatorSession, Purpose};
 pub use operators::{begin_session, end_operator_session, find_operator, is_use_due, list_operators, note_use};
 pub use over::PeopleEnds;

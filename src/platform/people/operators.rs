@@ -83,12 +83,7 @@ pub fn list_operators(read: &impl Read, now: Timestamp) -> Result<Vec<OperatorSe
 ///
 /// # Errors
 /// Only the store's.
-pub fn end_operator_session(
-    tx: &mut WriteTx<'_>,
-    now: Timestamp,
-    session_id: Uuid,
-    by: &str,
-) -> Result<bool, Failure> {
+pub fn end_operator_session(tx: &mut WriteTx<'_>, now: Timestamp, session_id: Uuid, by: &str) -> Result<bool, Failure> {
     let Some(row) = tx.get(&OPERATORS, &session_id)? else { return Ok(false) };
     remove(tx, session_id, &row);
     record_deed(tx, now, Act::OperatorSessionEnd, by, &session_id.to_string())?;

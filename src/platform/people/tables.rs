@@ -30,8 +30,7 @@ pub(crate) const DEEDS: Table<u64, DeedRow> = Table::new(0x0163, Family::APPLIAN
 pub(crate) const PERMITS: Table<(Uuid, Uuid), PermitsRow> = Table::new(0x0164, Family::APPLIANCE, "platform.permits");
 
 /// The tables of this folder.
-pub(crate) const TABLES: [TableSpec; 5] =
-    [LINKS.spec(), OPERATORS.spec(), ENDS.spec(), DEEDS.spec(), PERMITS.spec()];
+pub(crate) const TABLES: [TableSpec; 5] = [LINKS.spec(), OPERATORS.spec(), ENDS.spec(), DEEDS.spec(), PERMITS.spec()];
 
 /// A link. Its `Debug` leaves out the digest: that of a secret does not belong in a log.
 #[derive(Clone, PartialEq, Eq, Encode, Decode)]

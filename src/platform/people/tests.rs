@@ -73,17 +73,21 @@ fn a_link_works_once_in_its_time_and_for_whom_it_is() {
     sound(&test);
     let secret = data_encoding::BASE64URL_NOPAD.decode(text.as_bytes()).unwrap()[16..].to_vec();
     let joined = |id: Uuid, secret: &[u8]| data_encoding::BASE64URL_NOPAD.encode(&[id.as_bytes(), secret].concat());
-    for bad in [joined(other, &secret), joined(id, &[0; 32]), joined(Uuid::nil(), &[0; 32]), String::new(), "x".into()] {
+    for bad in [joined(other, &secret), joined(id, &[0; 32]), joined(Uuid::nil(), &[0; 32]), String::new(), "x".into()]
+    {
         assert_eq!(take(&test, 1, &bad, Purpose::Operator), None, "{bad}");
     }
     assert_eq!(take(&test, 1, &text, member), None, "for the other kind of people");
     assert_eq!(take(&test, LINK_SECONDS, &text, Purpose::Operator), None, "too late");
+    assert!(is_link(&test.store.read(), at(1), &text, |_| true).unwrap());
     let taken = take(&test, LINK_SECONDS - 1, &text, Purpose::Operator);
     assert_eq!(taken, Some(Link { link_id: id, purpose: Purpose::Operator, asked_by: "ann".to_owned() }));
     assert_eq!(take(&test, 1, &text, Purpose::Operator), None, "used");
+    assert!(!is_link(&test.store.read(), at(1), &text, |_| true).unwrap());
     assert!(take(&test, 1, &of_member, member).is_some());
     sound(&test);
-    let deeds: Vec<_> = list_deeds(&test.store.read(), 9).unwrap().into_iter().map(|deed| (deed.act, deed.by)).collect();
+    let deeds: Vec<_> =
+        list_deeds(&test.store.read(), 9).unwrap().into_iter().map(|deed| (deed.act, deed.by)).collect();
     assert_eq!(deeds, [(Act::MemberLink, "ann".to_owned()), (Act::OperatorLink, "ann".to_owned())]);
 }
 
