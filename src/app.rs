@@ -153,8 +153,7 @@ impl App {
         let settings = runs_settings(&config, runner.as_ref(), (egress.clone(), painter), pump.clone())?;
         let runs = quintet_runs::context(foundation.clone(), settings)
             .map_err(|error| StartError::Io { doing: "making ready for runs".into(), error })?;
-        let mail = outside::mail(&config, &systems)?;
-        let settings = messaging_settings(&config, egress.clone(), mail);
+        let settings = messaging_settings(&config, egress.clone(), outside::mail(&config, &systems)?);
         let messaging = quintet_messaging::Context::new(foundation.clone(), settings);
         // What the services tell an inbound endpoint of this appliance stays within it.
         egress.tie(Arc::new(quintet_messaging::Door::new(&messaging)));

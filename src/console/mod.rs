@@ -14,9 +14,9 @@
 //! - foreign text is escaped, set apart from what stands around it, and what is invisible in it can be seen;
 //! - no page asks anybody else for anything, and the policy sent with each says so to browsers.
 //!
-//! Reading order: [`words`] (texts in two languages), [`foreign`], [`door`] · [`pages`] (what the files are given), [`notice`]
-//! · [`guard`] (before and behind every page) · [`visitor`] (who asks), [`form`] · [`assets`], [`sign_in`], [`sessions`] (both
-//! doors) · [`status`], [`doctor`], [`tenants`] (operators) · [`home`] (members).
+//! Reading order: `words` (texts in two languages), `foreign`, `door` · `pages` (what the files are given), `notice`
+//! · `guard` (before and behind every page) · `visitor` (who asks), `form` · `assets`, `sign_in`, `sessions` (both
+//! doors) · `status`, `doctor`, `tenants` (operators) · `home` (members).
 
 mod assets;
 mod doctor;
