@@ -66,7 +66,7 @@ fn main() {
 
 fn command(arguments: &[&str]) -> Command {
     let mut command = Command::new(env!("CARGO_BIN_EXE_quintet"));
-    for service in ["localization", "runs", "ledger", "messaging", "diagrams", "operations"] {
+    for service in ["localization", "runs", "ledger", "messaging", "diagrams", "operations", "console"] {
         command.env(format!("QUINTET_LISTEN__{}", service.to_uppercase()), "127.0.0.1:0");
     }
     command.env("QUINTET_LEDGER__EDGE_RATE_PER_SECOND", "0").stderr(Stdio::null()).args(arguments);

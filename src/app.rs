@@ -16,6 +16,7 @@ use quintet_platform::identity::SpentNames;
 use quintet_platform::jobs::{Agenda, Job, Rows, Sweep};
 use quintet_platform::large_values::UnownedValues;
 use quintet_platform::metering::Meter;
+use quintet_platform::people::PeopleEnds;
 use quintet_platform::sessions::{SessionEnds, SessionUses};
 use quintet_platform::stopping::Stopping;
 use quintet_runs::pictures::SharedPainter;
@@ -27,6 +28,7 @@ use crate::outside;
 use crate::own_runner;
 use crate::pictures::DiagramRoom;
 use crate::root_key::{RootKeySources, RootKeys};
+use crate::sites::Places;
 use crate::start_error::StartError;
 use crate::tls::Tls;
 
@@ -111,6 +113,8 @@ pub struct App {
     pub diagrams: quintet_diagrams::Context,
     /// What makes deliveries.
     pub pump: Pump,
+    /// Where the listeners are.
+    pub places: Places,
 }
 
 impl App {
@@ -149,8 +153,7 @@ impl App {
         let settings = runs_settings(&config, runner.as_ref(), (egress.clone(), painter), pump.clone())?;
         let runs = quintet_runs::context(foundation.clone(), settings)
             .map_err(|error| StartError::Io { doing: "making ready for runs".into(), error })?;
-        let mail = outside::mail(&config, &systems)?;
-        let settings = messaging_settings(&config, egress.clone(), mail);
+        let settings = messaging_settings(&config, egress.clone(), outside::mail(&config, &systems)?);
         let messaging = quintet_messaging::Context::new(foundation.clone(), settings);
         // What the services tell an inbound endpoint of this appliance stays within it.
         egress.tie(Arc::new(quintet_messaging::Door::new(&messaging)));
@@ -176,6 +179,7 @@ impl App {
             messaging,
             diagrams,
             pump,
+            places: Places::default(),
         };
         app.register_due_work();
         Ok(app)
@@ -189,6 +193,7 @@ impl App {
         self.clock.register(rows(&self.store, DroppedTargets));
         self.clock.register(rows(&self.store, SpentNames));
         self.clock.register(rows(&self.store, SessionEnds));
+        self.clock.register(rows(&self.store, PeopleEnds));
         self.clock.register(Arc::new(self.pump.clone()));
         self.clock.register(sweep(Arc::clone(&self.uses)));
         self.clock.register(sweep(Arc::clone(&self.session_uses)));

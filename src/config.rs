@@ -234,6 +234,8 @@ pub struct Config {
     pub messaging_rate_burst: u32,
     /// What agents' addresses end with; empty: there is no mail from or to the outside.
     pub messaging_domain: String,
+    /// The address under which people reach the members' pages; empty: on this machine alone.
+    pub console_public_url: String,
     /// The files of the listeners' certificate and of its key; absent: they speak plain HTTP.
     pub tls_pair: Option<(PathBuf, PathBuf)>,
     /// Certificates (PEM) of authorities that are trusted besides the system's, on connections to other systems.
@@ -599,6 +601,7 @@ impl Collected {
             messaging_rate_per_second: small("messaging.rate_per_second"),
             messaging_rate_burst: small("messaging.rate_burst"),
             messaging_domain: self.text("messaging.domain").unwrap_or_default(),
+            console_public_url: self.text("console.public_url").unwrap_or_default(),
             tls_pair: path("tls.cert").zip(path("tls.key")),
             tls_extra_ca: path("tls.extra_ca"),
             effective: self.values.into_values().collect(),

@@ -1,4 +1,5 @@
-//! The operations listener: metrics for Prometheus, whether the process lives and can work, and the manual.
+//! The operations listener: metrics for Prometheus, whether the process lives and can work, the manual, and the pages of
+//! operators.
 
 use axum::Router;
 use axum::extract::State;
@@ -11,6 +12,7 @@ use quintet_storage::Room;
 use serde_json::json;
 
 use crate::app::App;
+use crate::console;
 use crate::manual;
 
 /// The content type of Prometheus' text format in its standardized form.
@@ -25,7 +27,7 @@ pub fn routes(app: &App) -> Router {
         .with_state(app.clone())
         .merge(manual::http::routes())
         .fallback(async || {
-            let there = "no such path; there are /metrics, /livez, /readyz and /manual";
+            let there = "no such path; there are /metrics, /livez, /readyz, /manual and the console at /";
             problem(StatusCode::NOT_FOUND, "not_found", there)
         })
         .method_not_allowed_fallback(async || {
@@ -34,6 +36,7 @@ pub fn routes(app: &App) -> Router {
             answer.headers_mut().insert(header::ALLOW, header::HeaderValue::from_static("GET, HEAD"));
             answer
         })
+        .merge(console::operators(app))
 }
 
 /// How this listener refuses what it must before its routes are asked.

@@ -1,7 +1,7 @@
 //! The way from the appliance to its own listeners, by which the decision desk tells its decisions: over the network where
 //! they speak plain HTTP, past TLS where they speak that, for nobody issues a certificate for the address they listen on.
 
-use std::net::{IpAddr, Ipv4Addr, Ipv6Addr, SocketAddr};
+use std::net::SocketAddr;
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -18,6 +18,7 @@ use tokio::sync::{Semaphore, watch};
 use crate::app::App;
 use crate::listener::{self, Activity, Listening, Progressing, Site};
 use crate::router;
+use crate::sites::reachable;
 
 /// Where the decision service tells its decisions.
 const WEBHOOK: &str = "/v1/decision/webhook";
@@ -36,15 +37,6 @@ pub fn way_to(app: &App, own: &Listening, stopping: watch::Receiver<bool>) -> Ar
         }
         _ => Arc::new(Network::to(reachable(own.address))),
     }
-}
-
-/// The address at which one that listens is reached from this machine.
-fn reachable(mut address: SocketAddr) -> SocketAddr {
-    if address.ip().is_unspecified() {
-        let loopback = if address.is_ipv4() { IpAddr::from(Ipv4Addr::LOCALHOST) } else { Ipv6Addr::LOCALHOST.into() };
-        address.set_ip(loopback);
-    }
-    address
 }
 
 /// Over the network.
@@ -105,18 +97,5 @@ impl Within {
 impl OwnListener for Within {
     fn send(&self, request: Request<Bytes>, time: Duration) -> BoxFuture<'_, Option<u16>> {
         Box::pin(async move { tokio::time::timeout(time, self.exchange(request)).await.ok().flatten() })
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn one_that_listens_everywhere_is_reached_on_this_machine() {
-        let reached = |text: &str| reachable(text.parse().unwrap()).to_string();
-        assert_eq!(reached("0.0.0.0:7410"), "127.0.0.1:7410");
-        assert_eq!(reached("[::]:7410"), "[::1]:7410");
-        assert_eq!(reached("192.0.2.1:7410"), "192.0.2.1:7410");
     }
 }

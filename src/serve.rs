@@ -14,7 +14,6 @@ use tokio::sync::watch;
 use tokio::task::JoinHandle;
 
 use crate::admin;
-use crate::admin::status::ServiceView;
 use crate::app::{self, App};
 use crate::config::Config;
 use crate::listener::Listening;
@@ -24,6 +23,7 @@ use crate::own_runner;
 use crate::root_key::RootKeySources;
 use crate::router;
 use crate::signals::Signals;
+use crate::sites::{self, Bound};
 use crate::start_error::StartError;
 
 /// How long open requests may take to end once the process is told to stop.
@@ -173,7 +173,7 @@ async fn listen(app: &App, file_limit: u64, stopping: &watch::Receiver<bool>) ->
     let granted = open_files::connections_of(file_limit, &ceilings, app.tls.is_some());
     for ((address, site), granted) in sites.into_iter().zip(granted) {
         let name = site.name;
-        let tls = app.tls.clone().filter(|_| router::is_encrypted(name, address));
+        let tls = app.tls.clone().filter(|_| sites::is_encrypted(name, address));
         let started = Listening::start(site, address, granted, tls, stopping.clone()).await;
         listening.push(started.map_err(|error| StartError::Bind { name, address: address.to_string(), error })?);
     }
@@ -184,12 +184,9 @@ async fn listen(app: &App, file_limit: u64, stopping: &watch::Receiver<bool>) ->
     let mail = listen_for_mail(app, stopping).await?;
     let mut addresses: BTreeMap<&'static str, SocketAddr> = listening.iter().map(|l| (l.name, l.address)).collect();
     addresses.extend(mail.iter().map(|mail| (MAIL, mail.address)));
-    let services = listening.iter().map(|l| ServiceView {
-        name: l.name.into(),
-        address: l.address.to_string(),
-        tls: l.is_encrypted,
-    });
-    let admin = admin::server::start(app.clone(), services.collect(), stopping.clone())
+    let bound = listening.iter().map(|l| Bound { name: l.name, address: l.address, is_encrypted: l.is_encrypted });
+    app.places.say(bound.collect());
+    let admin = admin::server::start(app.clone(), stopping.clone())
         .map_err(|error| StartError::io("binding the administration socket in", data_dir, error))?;
     write_addresses(&addresses_path, &addresses).map_err(|error| StartError::io("writing", &addresses_path, error))?;
     // It takes a moment, in which whoever found the listeners would look for the socket in vain.

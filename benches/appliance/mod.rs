@@ -79,7 +79,7 @@ impl Appliance {
 
 fn quintet(directory: &Path, environment: &[(&str, &str)], arguments: &[&str]) -> Command {
     let mut command = Command::new(env!("CARGO_BIN_EXE_quintet"));
-    for name in ["LOCALIZATION", "RUNS", "LEDGER", "MESSAGING", "DIAGRAMS", "OPERATIONS"] {
+    for name in ["LOCALIZATION", "RUNS", "LEDGER", "MESSAGING", "DIAGRAMS", "OPERATIONS", "CONSOLE"] {
         command.env(format!("QUINTET_LISTEN__{name}"), "127.0.0.1:0");
     }
     command.envs(environment.iter().copied()).args(arguments).arg("--data").arg(directory.join("data"));

@@ -136,7 +136,7 @@ impl Server {
     fn command(arguments: &[&str]) -> Command {
         let mut command = Command::new(env!("CARGO_BIN_EXE_quintet"));
         command.args(arguments).env("QUINTET_LEDGER__EDGE_RATE_PER_SECOND", "0");
-        for name in ["LOCALIZATION", "RUNS", "LEDGER", "MESSAGING", "DIAGRAMS", "OPERATIONS"] {
+        for name in ["LOCALIZATION", "RUNS", "LEDGER", "MESSAGING", "DIAGRAMS", "OPERATIONS", "CONSOLE"] {
             command.env(format!("QUINTET_LISTEN__{name}"), "127.0.0.1:0");
         }
         command.stdin(Stdio::null()).stdout(Stdio::null()).stderr(Stdio::null());

@@ -5,7 +5,7 @@
 //! shown, and the handlers. An operator command is added there and in [`cli`](crate::cli), nowhere else.
 //!
 //! Reading order: [`socket`], `asker` (who asks), [`call`], [`problem`] · `task` (what handlers share), [`records`] · [`tenants`], [`clock`], [`root_key`],
-//! [`backups`] · the rooms: [`ledger`], [`localization`], [`decisions`], [`runs`], [`schedules`],
+//! [`backups`], [`console`], [`members`] · the rooms: [`ledger`], [`localization`], [`decisions`], [`runs`], [`schedules`],
 //! [`webhooks`], [`workflows`], [`messaging`], [`approvals`] · what is put together of several: [`keys`], [`quotas`],
 //! [`status`] · [`server`] · [`client`].
 
@@ -15,10 +15,12 @@ pub mod backups;
 pub mod call;
 pub mod client;
 pub mod clock;
+pub mod console;
 pub mod decisions;
 pub mod keys;
 pub mod ledger;
 pub mod localization;
+pub mod members;
 pub mod messaging;
 pub mod problem;
 pub mod quotas;

@@ -83,7 +83,7 @@ async fn show(
     let wanted = query.take("service").map(|name| service_named(&name)).transpose()?;
     let tenant = tenants::resolve(&app.store.read(), &tenant)?;
     let services = tenant.services.iter().filter(|_| wanted.is_none());
-    let items = wanted.into_iter().chain(services).map(|service| quota_view(&app, &tenant, service));
+    let items = wanted.into_iter().chain(services).map(|service| view(&app, &tenant, service));
     SHOW.answer(&Items { items: items.collect::<Result<Vec<_>, _>>()? })
 }
 
@@ -115,10 +115,14 @@ async fn change(State(app): State<App>, Path(tenant): Path<String>, body: Body) 
         Abort::Refused(refusal) => TaskError::Unusable(refusal.to_string()),
     })?;
     tracing::info!(%tenant_id, %service, of_calls, quotas = names.join(","), "the operator changed quotas of a tenant");
-    CHANGE.answer(&quota_view(&app, &tenant, service)?)
+    CHANGE.answer(&view(&app, &tenant, service)?)
 }
 
-fn quota_view(app: &App, tenant: &Tenant, service: Service) -> Result<QuotaView, TaskError> {
+/// What a tenant may use of a service, and has used.
+///
+/// # Errors
+/// The store cannot be read.
+pub fn view(app: &App, tenant: &Tenant, service: Service) -> Result<QuotaView, TaskError> {
     let read = app.store.read();
     let tenant_id = tenant.tenant_id;
     let quota = find_quota(&read, tenant_id, service)?;

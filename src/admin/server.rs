@@ -1,7 +1,6 @@
 //! The appliance's side of the administration socket.
 
 use std::io;
-use std::sync::Arc;
 use std::time::Duration;
 
 use axum::response::{IntoResponse, Response};
@@ -11,11 +10,10 @@ use tokio::net::UnixListener;
 use tokio::sync::watch;
 
 use super::asker::Asker;
-use super::status::ServiceView;
 use super::task::TaskError;
 use super::{
-    approvals, backups, clock, decisions, keys, ledger, localization, messaging, quotas, root_key, schedules, socket,
-    status, tenants, webhooks, workflows,
+    approvals, backups, clock, console, decisions, keys, ledger, localization, members, messaging, quotas, root_key,
+    schedules, socket, status, tenants, webhooks, workflows,
 };
 use crate::app::App;
 use crate::listener::{self, Activity, Connections, Progressing, Site};
@@ -40,10 +38,9 @@ impl Serving {
 ///
 /// # Errors
 /// The socket cannot be bound.
-pub fn start(app: App, mut services: Vec<ServiceView>, stop: watch::Receiver<bool>) -> io::Result<Serving> {
+pub fn start(app: App, stop: watch::Receiver<bool>) -> io::Result<Serving> {
     let listener = UnixListener::from_std(socket::bind(app.store.directory())?)?;
-    services.sort_by(|a, b| a.name.cmp(&b.name));
-    let site = Site::new("admin", routes(&app, services.into()), refuse);
+    let site = Site::new("admin", routes(&app), refuse);
     let connections = Connections::new(site.capacity, CONNECTIONS_MAX);
     tokio::spawn(accept(listener, site, connections.clone(), stop));
     Ok(Serving { connections })
@@ -76,14 +73,16 @@ async fn accept(listener: UnixListener, site: Site, connections: Connections, mu
     }
 }
 
-fn routes(app: &App, services: Arc<[ServiceView]>) -> Router {
+fn routes(app: &App) -> Router {
     Router::new()
-        .merge(status::routes(app.clone(), services))
+        .merge(status::routes(app.clone()))
         .merge(tenants::routes(app.clone()))
         .merge(keys::routes(app.clone()))
         .merge(quotas::routes(app.clone()))
         .merge(root_key::routes(app.clone()))
         .merge(clock::routes(app.clone()))
+        .merge(console::routes(app.clone()))
+        .merge(members::routes(app.clone()))
         .merge(backups::routes(app.clone()))
         .merge(ledger::routes(app.clone()))
         .merge(localization::routes(app.clone()))

@@ -6,10 +6,10 @@ use std::path::Path;
 
 use quintet_storage::{OpenError, read_format};
 
-use super::shell::quoted;
 use crate::admin::client::CallError;
 use crate::admin::problem::{Problem, ProblemCode};
 use crate::config::Problems;
+use crate::shell::quoted;
 use crate::start_error::StartError;
 
 /// What to do about a FORMAT file that is damaged or gone.

@@ -8,6 +8,7 @@ use clap::{CommandFactory as _, Parser, Subcommand};
 
 mod clock;
 mod config;
+mod console;
 mod copies;
 mod demo;
 mod diagrams;
@@ -19,6 +20,7 @@ mod key;
 mod ledger;
 mod localization;
 mod manual;
+mod member;
 mod messaging;
 pub(crate) mod output;
 mod place;
@@ -26,7 +28,6 @@ mod progress;
 mod root_key;
 mod runs;
 mod serve;
-mod shell;
 mod status;
 mod tenant;
 
@@ -60,6 +61,8 @@ enum Command {
     Doctor(doctor::Arguments),
     Tenant(tenant::Arguments),
     Key(key::Arguments),
+    Member(member::Arguments),
+    Console(console::Arguments),
     RootKey(root_key::Arguments),
     Image(image::Arguments),
     Runner(runner::Arguments),
@@ -105,6 +108,8 @@ pub fn run(arguments: impl IntoIterator<Item = OsString>) -> ExitCode {
         Command::Doctor(arguments) => doctor::run(&arguments),
         Command::Tenant(arguments) => tenant::run(&arguments),
         Command::Key(arguments) => key::run(&arguments),
+        Command::Member(arguments) => member::run(&arguments),
+        Command::Console(arguments) => console::run(&arguments),
         Command::RootKey(arguments) => root_key::run(&arguments),
         Command::Image(arguments) => image::run(&arguments),
         Command::Runner(arguments) => runner::run(&arguments),

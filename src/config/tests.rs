@@ -13,6 +13,7 @@ ledger = "127.0.0.1:7430"
 messaging = "127.0.0.1:7440"
 diagrams = "127.0.0.1:7450"
 operations = "127.0.0.1:7400"
+console = "127.0.0.1:7460"
 
 [storage]
 disk_reserve_mb = 512
@@ -71,6 +72,9 @@ anchor_file = ""
 require_key = false
 fonts_dir = ""
 cache_mb = 512
+
+[console]
+public_url = ""
 
 [tls]
 cert = ""

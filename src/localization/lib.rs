@@ -97,6 +97,7 @@ pub use crate::webhooks::WEBHOOKS;
 /// The operator's side.
 pub mod operator {
     pub use crate::accounts::operator::*;
+    pub use crate::accounts::people::*;
     pub use crate::grants::operator::*;
     pub use crate::webhooks::operator::webhooks;
 }

@@ -60,6 +60,7 @@ pub const PAGES: &[Page] = &[
     page!("mcp"),
     page!("messaging"),
     page!("diagrams"),
+    page!("console"),
     page!("routes"),
     page!("errors"),
     page!("backup"),

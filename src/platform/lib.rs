@@ -4,7 +4,7 @@
 //! the strict pieces HTTP interfaces are put together from ([`http`]), page [`cursor`]s, token buckets
 //! ([`limits`]), quotas and usage ([`metering`]), the one way out ([`egress`]) and what is told to other systems through
 //! it ([`deliveries`], [`webhooks`]), the [`stopping`] of what would not end by itself, work in the [`background`], engines that are asked for words ([`chat`]), who people are
-//! ([`identity`]) and what their browsers hold ([`sessions`]), [`ids`] and [`secrets`], time [`zones`] and what comes again and again in them ([`recurrence`]),
+//! ([`identity`]), what their browsers hold ([`sessions`]) and who comes to the console ([`people`]), [`ids`] and [`secrets`], time [`zones`] and what comes again and again in them ([`recurrence`]),
 //! records of [`backups`]; [`verify()`] checks that all rows agree.
 //!
 //! Invariants:
@@ -17,7 +17,7 @@
 //!   control characters.
 //!
 //! Reading order: `secrets`, `ids`, `time_text`, `clock`, `stopping`, `background`, `cursor`, `limits`, `zones`, `recurrence` · `http` (`json`,
-//! `query`, `body`, `etag`, `precondition`, `problem`, `request_id`) · `egress`, `chat` · `access` · `identity`, `sessions` · `idempotency`, `metering` ·
+//! `query`, `body`, `etag`, `precondition`, `problem`, `request_id`) · `egress`, `chat` · `access` · `identity`, `sessions`, `people` · `idempotency`, `metering` ·
 //! `deliveries` · `backups` ·
 //! `verify` · `foundation` (what each service is made from, and how a request is let in) · `service` (the way of a request),
 //! `mcp` (the same operations as tools) · `webhooks` (endpoints of tenants).
@@ -41,6 +41,7 @@ pub mod large_values;
 pub mod limits;
 pub mod mcp;
 pub mod metering;
+pub mod people;
 pub mod recurrence;
 pub mod secrets;
 pub mod service;
@@ -94,4 +95,9 @@ pub const TABLES: &[TableSpec] = &[
     sessions::tables::TABLES[3],
     sessions::tables::TABLES[4],
     sessions::tables::TABLES[5],
+    people::tables::TABLES[0],
+    people::tables::TABLES[1],
+    people::tables::TABLES[2],
+    people::tables::TABLES[3],
+    people::tables::TABLES[4],
 ];

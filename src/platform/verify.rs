@@ -9,7 +9,7 @@ use uuid::Uuid;
 use crate::access::tables::{ACTIVATIONS, KEY_USES, KEYS, KEYS_BY_TENANT, TENANTS, TENANTS_BY_PARENT};
 use crate::deliveries;
 use crate::idempotency::tables::{ANSWERS, ANSWERS_BY_EXPIRY};
-use crate::{identity, sessions};
+use crate::{identity, people, sessions};
 
 /// Rows read at a time.
 const PAGE_ROWS: usize = 1_000;
@@ -29,6 +29,7 @@ pub fn verify(read: &impl Read) -> Result<Vec<String>, Failure> {
     deliveries::verify(read, &mut findings)?;
     identity::verify(read, &mut findings)?;
     sessions::verify(read, &mut findings)?;
+    people::verify(read, &mut findings)?;
     findings.truncate(FINDINGS_MAX);
     Ok(findings)
 }

@@ -8,6 +8,7 @@
 )]
 
 mod appliance;
+mod console;
 mod diagrams;
 mod ledger;
 mod localization;

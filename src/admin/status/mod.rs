@@ -3,8 +3,6 @@
 mod view;
 mod warnings;
 
-use std::sync::Arc;
-
 use axum::Router;
 use axum::extract::State;
 use quintet_platform::clock::{Clock, rfc3339};
@@ -15,6 +13,7 @@ use super::task::TaskError;
 use super::{backups, clock, localization, messaging, root_key, runs, tenants, webhooks, workflows};
 use crate::app::App;
 use crate::measures;
+use crate::sites::Bound;
 use crate::tls::Tls;
 pub use view::{ServiceView, StatusView, StorageView, TlsView};
 use warnings::warnings;
@@ -23,15 +22,16 @@ pub use warnings::{BACKUP_AGE_SECONDS_MAX, CLOCK_JUMP_MILLIS_MAX, behind, clock_
 /// What runs.
 pub const SHOW: Call<(), StatusView> = Call::look("/status");
 
-/// What the handler works with: where the listeners are, too.
-type Desk = (App, Arc<[ServiceView]>);
-
-pub(super) fn routes(app: App, services: Arc<[ServiceView]>) -> Router {
-    let show = async |State((app, services)): State<Desk>| SHOW.answer(&show(&app, &services)?);
-    SHOW.served_by(show).with_state((app, services))
+pub(super) fn routes(app: App) -> Router {
+    let show = async |State(app): State<App>| SHOW.answer(&show(&app)?);
+    SHOW.served_by(show).with_state(app)
 }
 
-fn show(app: &App, services: &[ServiceView]) -> Result<StatusView, TaskError> {
+/// What runs, now.
+///
+/// # Errors
+/// The store cannot be read.
+pub fn show(app: &App) -> Result<StatusView, TaskError> {
     let read = app.store.read();
     let data_dir = app.store.directory();
     let clock = clock::show(app);
@@ -46,7 +46,7 @@ fn show(app: &App, services: &[ServiceView]) -> Result<StatusView, TaskError> {
         data_dir: std::path::absolute(data_dir).unwrap_or_else(|_| data_dir.into()).display().to_string(),
         clock: clock.mode,
         now: clock.now,
-        services: services.to_vec(),
+        services: services(app),
         tls: app.tls.as_ref().map(tls_view),
         tenants: tenants::all(&read)?.len() as u64,
         workers: runs::workers(app)?,
@@ -63,6 +63,18 @@ fn show(app: &App, services: &[ServiceView]) -> Result<StatusView, TaskError> {
     let failing = localization::checks(app).items.into_iter().filter(|check| !check.ok).map(|check| check.name);
     status.warnings = warnings(&status, &failing.collect::<Vec<_>>());
     Ok(status)
+}
+
+/// The listeners, by name.
+fn services(app: &App) -> Vec<ServiceView> {
+    let view = |bound: &Bound| ServiceView {
+        name: bound.name.into(),
+        address: bound.address.to_string(),
+        tls: bound.is_encrypted,
+    };
+    let mut services: Vec<ServiceView> = app.places.all().iter().map(view).collect();
+    services.sort_by(|a, b| a.name.cmp(&b.name));
+    services
 }
 
 fn storage(app: &App) -> StorageView {

@@ -19,8 +19,8 @@ use crate::cli::CliError;
 use crate::cli::output::{self, OutputArguments};
 use crate::cli::place::PlaceArguments;
 use crate::cli::progress::Progress;
-use crate::cli::shell::quoted;
 use crate::serve;
+use crate::shell::quoted;
 
 /// Make backups of a running appliance, list those that were made
 #[derive(Debug, clap::Args)]

@@ -9,9 +9,9 @@ use serde::Serialize;
 use crate::app::VERIFICATIONS;
 use crate::cli::output;
 use crate::cli::progress::Progress;
-use crate::cli::shell::quoted;
 use crate::measures::size_of_files;
 use crate::root_key::KeyPlace;
+use crate::shell::quoted;
 use crate::start_error::StartError;
 
 /// One kind of thing that was checked.

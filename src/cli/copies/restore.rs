@@ -18,9 +18,9 @@ use crate::cli::CliError;
 use crate::cli::error::FORMAT_CURE;
 use crate::cli::output::{self, OutputArguments};
 use crate::cli::progress::Progress;
-use crate::cli::shell::quoted;
 use crate::root_key::{self, KeyPlace};
 use crate::serve;
+use crate::shell::quoted;
 
 /// Make a data directory of a backup, or of any copy of a data directory
 ///

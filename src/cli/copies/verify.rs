@@ -17,9 +17,9 @@ use crate::cli::error::FORMAT_CURE;
 use crate::cli::output::{self, OutputArguments};
 use crate::cli::place::PlaceArguments;
 use crate::cli::progress::Progress;
-use crate::cli::shell::quoted;
 use crate::root_key::KeyPlace;
 use crate::serve;
+use crate::shell::quoted;
 
 /// Check everything that is stored: log, checkpoints, tables, what each service knows of its rows
 ///

@@ -1,5 +1,6 @@
 //! `quintet demo`: the appliance with a tenant, keys and a little content, for the first five minutes.
 
+mod console;
 mod content;
 mod localization;
 mod messaging;
@@ -18,6 +19,7 @@ use quintet_platform::secrets;
 use quintet_storage::Uuid;
 use serde::{Deserialize, Serialize};
 
+use self::console::Ways;
 use self::content::LedgerContent;
 use self::localization::LocalizationContent;
 use self::messaging::MessagingContent;
@@ -177,10 +179,13 @@ async fn prepare_and_show(running: &Running, output: OutputArguments) -> Result<
     }
     let diagram = prepare_diagram(running, &state).await?;
     let trials = trials(running, &state, diagram.as_deref());
+    // Last of all: the links work for a while only.
+    let ways = console::prepare(running.app(), &state.tenant_id).await.map_err(task_error)?;
     if output.json {
-        return output::say_json(&serde_json::json!({ "items": trials, "tenant_id": state.tenant_id }));
+        let told = serde_json::json!({ "items": trials, "tenant_id": state.tenant_id, "console": ways });
+        return output::say_json(&told);
     }
-    show(running, &state, &trials);
+    show(running, &state, (&trials, &ways));
     Ok(())
 }
 
@@ -429,7 +434,7 @@ fn program() -> String {
     std::env::args().next().unwrap_or_else(|| "quintet".into())
 }
 
-fn show(running: &Running, state: &State, trials: &[Trial]) {
+fn show(running: &Running, state: &State, (trials, ways): (&[Trial], &Ways)) {
     output::say("");
     let rows = trials.iter().map(|trial| {
         vec![
@@ -445,7 +450,13 @@ fn show(running: &Running, state: &State, trials: &[Trial]) {
     }
     let data_dir = running.app().store.directory().display();
     let program = program();
+    for (whose, way) in [("operators", &ways.operator), ("members", &ways.member)] {
+        if let Some(way) = way {
+            output::say(&format!("# the pages of {whose}: a link that works once, for ten minutes\n{}\n", way.url));
+        }
+    }
     output::say(&format!("Tenant {} ({}), data in {data_dir}.", output::plain(&state.tenant_name), state.tenant_id));
     output::say(&format!("`{program} status --data {data_dir}` shows more; `{program} manual` is the manual."));
+    output::say(&format!("`{program} console --data {data_dir}` prints another link."));
     output::say("Ctrl-C stops; the next start goes on with the same data.");
 }

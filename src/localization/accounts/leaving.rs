@@ -1,6 +1,7 @@
 //! The one place that ends everything that lets a principal in, and says who may.
 
 use quintet_platform::access::{self, AccessRefusal, Caller};
+use quintet_platform::people::forget_permits;
 use quintet_platform::service::Fault;
 use quintet_platform::sessions::end_sessions_of;
 use quintet_storage::{Abort, Failure, Read as _, Scan, Timestamp, Uuid, WriteTx};
@@ -13,13 +14,15 @@ use crate::principals::KEYS_OF_PRINCIPALS;
 use crate::refusal::Refusal;
 use crate::session_events::record_ends;
 
-/// Shuts a principal out for good, from the next request on: its sessions, its keys and its grants.
+/// Shuts a principal out for good, from the next request on: its sessions, its keys, its grants and what it is permitted in
+/// the other services.
 ///
 /// # Errors
 /// Only the store's.
 pub fn shut_out(tx: &mut WriteTx<'_>, now: Timestamp, actor: &Actor, principal_id: Uuid) -> Result<(), Failure> {
     let ended = end_sessions_of(tx, actor.tenant_id.0, principal_id)?;
     record_ends(tx, now, actor, &ended, "removed")?;
+    forget_permits(tx, actor.tenant_id.0, principal_id);
     revoke_keys(tx, now, actor, principal_id)?;
     revoke_all_of(tx, now, actor, principal_id)
 }

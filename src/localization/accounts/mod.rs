@@ -11,7 +11,8 @@
 //! - nobody has a key of a principal who may do more than he may himself;
 //! - a key's secret is told once.
 //!
-//! Reading order: `leaving` · `members` · `service_accounts` · `keys` · `operator` (keys from the command line) · `settings` ·
+//! Reading order: `leaving` · `members` · `service_accounts` · `keys` · `operator` (keys from the command line), `people` (members
+//! from there) · `settings` ·
 //! `migration` · `verify`.
 
 pub mod keys;
@@ -19,6 +20,7 @@ mod leaving;
 pub mod members;
 mod migration;
 pub mod operator;
+pub mod people;
 pub mod service_accounts;
 pub mod settings;
 mod verify;

@@ -312,3 +312,33 @@ fn settings_are_shown_as_they_were_set() {
     assert_eq!(get_settings(&bench.store.read(), OTHER).unwrap(), Settings::default());
     assert_eq!(actions(&bench), ["settings.update"; 2]);
 }
+
+#[test]
+fn the_operator_invites_finds_lists_and_removes_members() {
+    use super::people::{
+        Invitation, count_members, invite_member, known_member, known_members, link_made, remove_known,
+    };
+    let bench = bench();
+    let as_refusal = |abort: Abort<String>| match abort {
+        Abort::Failed(failure) => Abort::Failed(failure),
+        Abort::Refused(reason) => panic!("{reason}"),
+    };
+    assert!(Invitation::of("nobody").is_err());
+    let invite = |email: &str| {
+        let invitation = Invitation::of(email).unwrap();
+        bench.run(move |tx, now| invite_member(tx, now, TENANT.0, invitation).map_err(as_refusal)).unwrap()
+    };
+    let (zoe, max) = (invite("zoe@example.org"), invite("max@example.org"));
+    let find = |wanted: &str| known_member(&bench.store.read(), TENANT.0, wanted).unwrap();
+    assert_eq!(find("ZOE@example.org").map(|known| (known.member_id, known.is_live)), Some((zoe, true)));
+    assert!(find("nobody@example.org").is_none() && find(&Uuid::nil().to_string()).is_none());
+    assert!(known_member(&bench.store.read(), OTHER.0, "zoe@example.org").unwrap().is_none());
+    bench.run(move |tx, now| Ok(link_made(tx, now, TENANT.0, zoe, 1_000)?)).unwrap();
+    bench.run(move |tx, now| remove_known(tx, now, TENANT.0, max).map_err(as_refusal)).unwrap();
+    assert_eq!(find(&max.to_string()).map(|known| (known.status, known.is_live)), Some(("removed", false)));
+    let all = known_members(&bench.store.read(), TENANT.0).unwrap();
+    assert_eq!(all.iter().map(|known| known.member_id).collect::<Vec<_>>(), [zoe, max]);
+    assert_eq!(count_members(&bench.store.read(), TENANT.0), Ok(1));
+    assert_eq!(actions(&bench), ["member.create", "member.create", "member.link", "member.remove"]);
+    sound(&bench);
+}

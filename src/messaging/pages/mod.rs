@@ -3,10 +3,9 @@
 //! Invariants: a page needs no scripts and brings nothing from elsewhere; nobody keeps, frames or is told the address of one;
 //! what others wrote is no markup, and what is invisible in it can be seen; a form counts only from the page itself.
 //!
-//! Reading order: `visible` · `paper`.
+//! Reading order: `paper`.
 
 mod paper;
-mod visible;
 
 pub(crate) use paper::{answer, begin, end, is_from_here, network, notice, source};
-pub(crate) use visible::visible;
+pub(crate) use quintet_platform::http::visible::visible;

@@ -9,12 +9,12 @@ use data_encoding::BASE64;
 use http::header::{CACHE_CONTROL, CONTENT_SECURITY_POLICY, REFERRER_POLICY, X_CONTENT_TYPE_OPTIONS, X_FRAME_OPTIONS};
 use http::{HeaderMap, HeaderName, HeaderValue};
 use quintet_platform::http::html::escape;
+use quintet_platform::http::visible::visible;
 use quintet_platform::http::web_origin::{is_from, web_origin};
 use quintet_platform::limits::source_key;
 use quintet_platform::secrets::digest;
 use quintet_platform::service::{Answer, Visit};
 
-use super::visible::visible;
 use crate::context::Context;
 use crate::dialect::Messaging;
 

@@ -38,8 +38,18 @@ pub fn cookie<'a>(headers: &'a HeaderMap, name: &str) -> Cookie<'a> {
 /// link that is followed. Without an age it goes with the browser.
 #[must_use]
 pub fn set_cookie(name: &str, value: &str, age_seconds: Option<i64>) -> HeaderValue {
+    of_host(name, value, "Lax", age_seconds)
+}
+
+/// The same, which comes with no request from another site, a link that is followed included.
+#[must_use]
+pub fn set_strict_cookie(name: &str, value: &str, age_seconds: Option<i64>) -> HeaderValue {
+    of_host(name, value, "Strict", age_seconds)
+}
+
+fn of_host(name: &str, value: &str, same_site: &str, age_seconds: Option<i64>) -> HeaderValue {
     let age = age_seconds.map(|seconds| format!("; Max-Age={seconds}")).unwrap_or_default();
-    let text = format!("{name}={value}; Secure; HttpOnly; SameSite=Lax; Path=/{age}");
+    let text = format!("{name}={value}; Secure; HttpOnly; SameSite={same_site}; Path=/{age}");
     let mut field = HeaderValue::try_from(text).unwrap_or(HeaderValue::from_static(""));
     field.set_sensitive(true);
     field
@@ -85,5 +95,7 @@ mod tests {
         assert_eq!(set_cookie("__Host-s", "v", None), "__Host-s=v; Secure; HttpOnly; SameSite=Lax; Path=/");
         assert_eq!(remove_cookie("__Host-s"), "__Host-s=; Secure; HttpOnly; SameSite=Lax; Path=/; Max-Age=0");
         assert!(set_cookie("__Host-s", "v", None).is_sensitive());
+        let strict = set_strict_cookie("__Host-s", "v", Some(60));
+        assert_eq!(strict, "__Host-s=v; Secure; HttpOnly; SameSite=Strict; Path=/; Max-Age=60");
     }
 }

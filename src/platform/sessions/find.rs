@@ -1,13 +1,17 @@
 //! From what a browser brings to its session.
 
 use quintet_storage::seal::{self, Erased, KeyOwner};
-use quintet_storage::{Abort, Failure, Read, Timestamp, Uuid, decode_plain};
+use quintet_storage::{Abort, Failure, Read, Scan, Timestamp, Uuid, decode_plain};
 
+use super::end::of_principal;
 use super::model::{Door, IDLE_SECONDS, Origin, Session};
 use super::tables::{SESSION_ORIGINS, SESSION_USES, SESSIONS};
-use super::token::split;
+use super::token::split_token;
 use super::uses::SessionUses;
 use crate::secrets::{Digest, constant_time_eq};
+
+/// How many sessions are looked at for a list.
+const LISTED_MAX: usize = 1_000;
 
 /// The session of a token, if it lets in here and now. A session that is not there costs the same digest and comparison as
 /// one that is.
@@ -22,7 +26,7 @@ pub fn find_session(
     now: Timestamp,
 ) -> Result<Option<Session>, Failure> {
     const NOBODYS: Digest = [0; 32];
-    let Some((session_id, digest)) = split(token) else { return Ok(None) };
+    let Some((session_id, digest)) = split_token(token) else { return Ok(None) };
     let row = read.get(&SESSIONS, &session_id)?;
     let is_own = constant_time_eq(row.as_ref().map_or(&NOBODYS, |row| &row.digest), &digest);
     let Some(row) = row.filter(|row| is_own && row.door == door && now < row.ends_at) else { return Ok(None) };
@@ -31,6 +35,34 @@ pub fn find_session(
     let is_noted = is_awake(uses.of(session_id).unwrap_or(row.created_at).max(row.created_at));
     let is_used = is_noted || read.get(&SESSION_USES, &session_id)?.is_some_and(|used| is_awake(used.last_used_at));
     Ok(is_used.then(|| row.session(session_id)))
+}
+
+/// A principal's sessions behind a door that have not ended by `now`, the oldest first: a bounded number. Those that ended for
+/// want of a request are among them until the clock takes them out.
+///
+/// # Errors
+/// Only the store's.
+pub fn sessions_of(
+    read: &impl Read,
+    door: Door,
+    tenant_id: Uuid,
+    principal_id: Uuid,
+    now: Timestamp,
+) -> Result<Vec<Session>, Failure> {
+    let mut sessions = of_principal(read, tenant_id, principal_id)?;
+    sessions.retain(|session| session.door == door && now < session.ends_at);
+    Ok(sessions)
+}
+
+/// Sessions of all tenants behind a door that have not ended by `now`, the newest first, at most `limit` of the newest
+/// thousand.
+///
+/// # Errors
+/// Only the store's.
+pub fn list_sessions(read: &impl Read, door: Door, now: Timestamp, limit: usize) -> Result<Vec<Session>, Failure> {
+    let rows = read.scan(&SESSIONS, Scan::all().newest_first().limit(LISTED_MAX))?;
+    let sessions = rows.into_iter().map(|(id, row)| row.session(id));
+    Ok(sessions.filter(|session| session.door == door && now < session.ends_at).take(limit).collect())
 }
 
 /// Whether a session is still there: for the transaction of what its owner asked for meanwhile.

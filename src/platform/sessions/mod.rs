@@ -31,9 +31,10 @@ mod tests;
 
 pub use create::{Made, Moved, NewSession, create_session, move_session};
 pub use end::{end_session, end_sessions_at_provider, end_sessions_of};
-pub use find::{find_session, is_there, origin_of};
+pub use find::{find_session, is_there, list_sessions, origin_of, sessions_of};
 pub use model::{AtProvider, Door, LIFE_SECONDS, Marks, Origin, SESSIONS_MAX, Session};
 pub use over::SessionEnds;
 pub use token::SessionToken;
+pub(crate) use token::split_token;
 pub use uses::SessionUses;
 pub(crate) use verify::verify;

@@ -34,7 +34,7 @@ impl SessionToken {
 }
 
 /// Takes a text apart: which session, and the digest of its secret. `None` if it has not the form of one.
-pub(super) fn split(text: &str) -> Option<(Uuid, Digest)> {
+pub(crate) fn split_token(text: &str) -> Option<(Uuid, Digest)> {
     if text.len() != TEXT_LEN {
         return None;
     }

@@ -3,7 +3,7 @@
 use crate::support::appliance::{quintet, run, shared, stderr, stdout, unique};
 
 /// Every command there is. A command that is not here does not exist yet.
-const COMMANDS: [&[&str]; 60] = [
+const COMMANDS: [&[&str]; 68] = [
     &["init"],
     &["serve"],
     &["demo"],
@@ -24,6 +24,14 @@ const COMMANDS: [&[&str]; 60] = [
     &["key", "issue"],
     &["key", "list"],
     &["key", "revoke"],
+    &["member"],
+    &["member", "create"],
+    &["member", "list"],
+    &["member", "permit"],
+    &["member", "forbid"],
+    &["member", "remove"],
+    &["member", "link"],
+    &["console"],
     &["core"],
     &["core", "show"],
     &["core", "fail"],

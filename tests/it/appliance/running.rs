@@ -136,7 +136,7 @@ fn status_shows_what_runs() {
     assert!(storage["tables_bytes"].as_u64().unwrap() > 0, "{storage}");
     assert!(storage["queue_depth"].is_u64(), "{storage}");
     let services: Vec<_> = status["services"].as_array().unwrap().iter().map(|s| s["name"].as_str().unwrap()).collect();
-    assert_eq!(services, ["diagrams", "ledger", "localization", "messaging", "operations", "runs"]);
+    assert_eq!(services, ["console", "diagrams", "ledger", "localization", "messaging", "operations", "runs"]);
     let text = stdout(&appliance.cli(&["status"]));
     assert!(text.contains(appliance.address("ledger")), "{text}");
     assert!(text.contains("a plain copy may take 15 min"), "{text}");

@@ -2,66 +2,11 @@
 // PACKAGES is what packaging/browser.sh --where prints. Each check says its name; the first that fails ends the run.
 // With PICTURES set, screenshots are written there for people to look at.
 import assert from "node:assert/strict";
-import { mkdtempSync, readFileSync, rmSync } from "node:fs";
-import { createRequire } from "node:module";
-import { tmpdir } from "node:os";
-import { join } from "node:path";
+import { readFileSync } from "node:fs";
+import { accessible, picture, runChecks, visit } from "../support/browser.mjs";
 
 const [packages, given] = process.argv.slice(2);
 const { open, keyed, key } = JSON.parse(given);
-const require = createRequire(join(packages, "node_modules", "x"));
-const { chromium } = require("playwright-core");
-const axe = readFileSync(join(packages, "node_modules/axe-core/axe.min.js"), "utf8");
-
-const WAIT_MS = 8000;
-const strangers = [];
-const violations = [];
-
-async function browser(directory, options) {
-    const context = await chromium.launchPersistentContext(directory, {
-        executablePath: "/usr/bin/chromium",
-        headless: true,
-        viewport: { width: 1280, height: 800 },
-        acceptDownloads: true,
-        args: ["--no-sandbox", "--disable-gpu", "--no-first-run", "--disable-background-networking",
-            "--disable-component-update", "--disable-sync"],
-        ...options,
-    });
-    context.setDefaultTimeout(WAIT_MS);
-    context.on("request", (request) => {
-        const url = new URL(request.url());
-        if (/^(http|ws)/.test(url.protocol) && ![new URL(open).host, new URL(keyed).host].includes(url.host)) strangers.push(request.url());
-    });
-    await context.addInitScript(() => {
-        window.violations = [];
-        document.addEventListener("securitypolicyviolation", (event) => window.violations.push(`${event.violatedDirective} ${event.blockedURI} ${event.sourceFile}:${event.lineNumber}`));
-    });
-    context.on("page", (page) => watch(page));
-    context.pages().forEach(watch);
-    return context;
-}
-
-function watch(page) {
-    page.on("pageerror", (error) => violations.push(`error: ${error.stack}`));
-    page.on("console", (message) => {
-        if (/Content Security Policy|Refused to/i.test(message.text())) violations.push(message.text());
-    });
-}
-
-async function visit(context, url, then) {
-    const page = await context.newPage();
-    try {
-        await page.goto(url);
-        await then(page);
-        assert.deepEqual(await takeViolations(page), [], "nothing breaks the page's policy, and no script fails");
-    } finally {
-        await page.close();
-    }
-}
-
-async function picture(page, title) {
-    if (process.env.PICTURES) await page.screenshot({ path: join(process.env.PICTURES, `${title}.png`) });
-}
 
 async function type(page, text) {
     await page.locator("#code .cm-content").click();
@@ -75,21 +20,6 @@ const alt = (page, text) => page.waitForFunction((wanted) => {
 }, text);
 const isStale = (page) => page.locator("#viewport.stale").waitFor({ state: "visible" });
 const base64 = (text) => Buffer.from(text).toString("base64");
-
-// What the page's own scripts have done against its policy, or failed at, since the last look.
-async function takeViolations(page) {
-    const found = await page.evaluate(() => (window.violations || []).splice(0)).catch(() => []);
-    return [...violations.splice(0), ...found];
-}
-
-async function accessible(page, title) {
-    assert.deepEqual(await takeViolations(page), [], "nothing breaks the page's policy, and no script fails");
-    await page.evaluate(axe);
-    const { violations: found } = await page.evaluate(() => window.axe.run(document, { resultTypes: ["violations"] }));
-    assert.deepEqual(found.map((one) => `${one.id}: ${one.nodes.map((node) => node.html).join(" ")}`), [], title);
-    // The auditor sets styles of its own.
-    await takeViolations(page);
-}
 
 const checks = {
     "typing draws again, and the outline follows": (context) => visit(context, open, async (page) => {
@@ -299,27 +229,8 @@ const plain = {
     }),
 };
 
-const only = process.env.ONLY;
-for (const [list, options] of [[checks, { colorScheme: "light" }], [dark, { colorScheme: "dark" }], [plain, { javaScriptEnabled: false }]]) {
-    const directory = mkdtempSync(join(tmpdir(), "diagrams-page-"));
-    const context = await browser(directory, options);
-    try {
-        for (const [name, check] of Object.entries(list)) {
-            if (only && !name.includes(only)) continue;
-            const begun = Date.now();
-            try {
-                await check(context);
-            } catch (error) {
-                console.error(`${name}: ${error.stack}`);
-                process.exitCode = 1;
-                if (!process.env.ALL) break;
-            }
-            console.log(`${name}: ${Date.now() - begun} ms`);
-        }
-    } finally {
-        await context.close();
-        rmSync(directory, { recursive: true, force: true, maxRetries: 5 });
-    }
-    if (process.exitCode && !process.env.ALL) break;
-}
-assert.deepEqual(strangers, [], "no request leaves the service");
+await runChecks(packages, [new URL(open).host, new URL(keyed).host], [
+    [checks, { colorScheme: "light" }],
+    [dark, { colorScheme: "dark" }],
+    [plain, { javaScriptEnabled: false }],
+]);

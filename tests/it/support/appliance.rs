@@ -21,7 +21,7 @@ const PATIENCE: Duration = Duration::from_secs(60);
 const ANSWER_BYTES_MAX: u64 = 64 << 20;
 
 /// Every listener, for `listen.NAME`.
-const LISTENERS: [&str; 6] = ["localization", "runs", "ledger", "messaging", "diagrams", "operations"];
+const LISTENERS: [&str; 7] = ["localization", "runs", "ledger", "messaging", "diagrams", "operations", "console"];
 
 /// The instance that tests share. It keeps real time.
 pub fn shared() -> &'static Appliance {

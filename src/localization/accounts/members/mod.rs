@@ -9,9 +9,7 @@ pub mod http;
 mod remove;
 
 pub use activate::activate_member;
+pub use create::{CreateMember, create_member};
 #[cfg(test)]
-pub use {
-    create::{CreateMember, create_member},
-    erase::erase_member,
-    remove::remove_member,
-};
+pub use erase::erase_member;
+pub use remove::remove_member;

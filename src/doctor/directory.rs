@@ -9,10 +9,10 @@ use quintet_storage::has_file_handles;
 
 use super::subject::{Finding, Subject};
 use crate::admin::root_key::RootKeyView;
-use crate::cli::shell::quoted;
 use crate::measures::disk_free_bytes;
 use crate::measures::size;
 use crate::root_key::KeyPlace;
+use crate::shell::quoted;
 use crate::start_error::StartError;
 
 /// Syncs that are measured.

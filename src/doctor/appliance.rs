@@ -6,10 +6,10 @@ use quintet_storage::backup;
 
 use super::subject::{Finding, Life, Stored, Subject};
 use crate::admin::status::{BACKUP_AGE_SECONDS_MAX, StorageView};
-use crate::cli::shell::quoted;
 use crate::config::{Problem, Problems};
 use crate::followers::{FollowerView, LAG_SECONDS_MAX};
 use crate::measures::{duration, seconds_between, size};
+use crate::shell::quoted;
 use crate::tls;
 
 /// Whether the configuration is valid.

@@ -5,10 +5,10 @@ use std::os::unix::fs::MetadataExt;
 use std::path::{Path, PathBuf};
 
 use super::subject::{Finding, Subject};
-use crate::cli::shell::quoted;
 use crate::config::schema::Kind;
 use crate::config::value::Value;
 use crate::config::{Config, Effective, Origin};
+use crate::shell::quoted;
 
 /// Bits of a mode by which others may read or change a secret. Its group may read it: `root:quintet`, mode 0640.
 const STRANGERS: u32 = 0o027;

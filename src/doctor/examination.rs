@@ -5,7 +5,7 @@
 //! finding. Nothing is changed, but for two small files in the data directory that are synced, renamed and removed. What
 //! only root can see or try is told as such, and not guessed.
 
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::sync::mpsc::{Receiver, channel};
 use std::time::{Duration, Instant};
@@ -20,7 +20,7 @@ use super::{
     secrets, webhooks,
 };
 use crate::admin::client::{CallError, Client};
-use crate::admin::status;
+use crate::admin::status::{self, StatusView};
 use crate::app::TABLES;
 use crate::config::{Config, Sources};
 
@@ -74,6 +74,26 @@ pub fn examine(config: Option<PathBuf>, data: Option<PathBuf>) -> Vec<Finding> {
     let Ok(subject) = gathered.recv_timeout(2 * PATIENCE) else {
         return vec![hangs("data directory", 2 * PATIENCE)];
     };
+    check_all(subject)
+}
+
+/// Looks at everything from within an appliance that runs: with its configuration, by its user's rights. Takes some seconds
+/// at most, whatever hangs.
+#[must_use]
+pub fn examine_running(config: &Config, data_dir: &Path, status: StatusView) -> Vec<Finding> {
+    let subject = Subject {
+        data_dir: data_dir.to_path_buf(),
+        config: Ok(config.clone()),
+        format: read_format(data_dir).ok().flatten(),
+        life: Life::Running(Box::new(status)),
+        stored: Stored::Nothing,
+        now: Clock::system().now(),
+        forbidden: forbidden(data_dir),
+    };
+    check_all(subject)
+}
+
+fn check_all(subject: Subject) -> Vec<Finding> {
     let subject = Arc::new(subject);
     let begun = Instant::now();
     let running = CHECKS.iter().map(|(name, check)| {
@@ -125,7 +145,7 @@ fn gather(config: Option<PathBuf>, data: Option<PathBuf>) -> Subject {
 }
 
 /// Why this user cannot look into the directory, if that is so.
-fn forbidden(data_dir: &std::path::Path) -> Option<String> {
+fn forbidden(data_dir: &Path) -> Option<String> {
     match std::fs::read_dir(data_dir) {
         Err(error) if error.kind() == std::io::ErrorKind::PermissionDenied => {
             Some(format!("{} cannot be looked into by this user", data_dir.display()))

@@ -1,28 +1,12 @@
 //! `quintet doctor`: looks at everything that keeps an appliance from working well, and says how to mend it.
 
-mod appliance;
-mod audit;
-mod authorization;
-mod decisions;
-mod directory;
-mod examination;
-mod identity;
-mod kernel;
-mod listeners;
-mod machine;
-mod messaging;
-mod runner;
-mod secrets;
-mod subject;
-mod trial;
-mod webhooks;
-
 use serde_json::json;
 
-use self::subject::{Finding, State};
 use crate::cli::CliError;
 use crate::cli::output::{self, OutputArguments};
 use crate::cli::place::PlaceArguments;
+use crate::doctor::examination;
+use crate::doctor::subject::{Finding, State};
 
 /// Look for what is wrong: machine, data directory, keys, configuration, listeners, backups, runner
 ///

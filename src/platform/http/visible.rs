@@ -3,10 +3,10 @@
 
 use std::fmt::Write as _;
 
-use quintet_platform::http::html::escape;
+use super::html::escape;
 
 /// Adds foreign text: what is invisible in it can be seen.
-pub(crate) fn visible(text: &str, out: &mut String) {
+pub fn visible(text: &str, out: &mut String) {
     let mut plain_from = 0;
     for (at, char) in text.char_indices() {
         if !is_hidden(char) {

@@ -9,10 +9,10 @@ use rustls::crypto::ring;
 
 use super::subject::{Finding, Life, Subject};
 use crate::admin::status::TlsView;
-use crate::cli::shell::quoted;
 use crate::config::Config;
 use crate::config::value::Network;
-use crate::router::{SERVICES, is_encrypted};
+use crate::shell::quoted;
+use crate::sites::{SERVICES, is_encrypted};
 use crate::tls;
 use crate::tls::pair::{Facts, Pair, instant};
 
