@@ -151,7 +151,7 @@ fn the_documented_sample_is_valid() {
     assert_eq!(config.listen.of("ledger"), Some("127.0.0.1:7430".parse().unwrap()));
     assert_eq!(value_of(&config, "storage.disk_reserve_mb").0, "512");
     let key = r#"runs.registries."registry.example.com:5000".plain_http"#;
-    assert_eq!(value_of(&config, key), ("false".into(), "q.toml:50".into()));
+    assert_eq!(value_of(&config, key), ("false".into(), "q.toml:51".into()));
 }
 
 #[test]

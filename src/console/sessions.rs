@@ -1,6 +1,7 @@
 //! Who is in, and ending that. Operators see all sessions, and what was done with links; members see their own.
 
 use std::collections::BTreeMap;
+use std::collections::btree_map::Entry;
 
 use axum::body::Body;
 use axum::extract::State;
@@ -100,13 +101,16 @@ fn lines_of_members(read: &Snapshot, sessions: Vec<Session>) -> Result<Vec<Sessi
     let mut lines = Vec::new();
     for session in sessions {
         let tenant_id = session.tenant_id;
-        if !names.contains_key(&tenant_id) {
-            let name = find_tenant(read, tenant_id)?.map(|tenant| tenant.name).unwrap_or_default();
-            names.insert(tenant_id, name);
-        }
+        let name = match names.entry(tenant_id) {
+            Entry::Occupied(known) => known.get().clone(),
+            Entry::Vacant(new) => {
+                let name = find_tenant(read, tenant_id)?.map(|tenant| tenant.name).unwrap_or_default();
+                new.insert(name).clone()
+            }
+        };
         let known = known_member(read, tenant_id, &session.principal_id.to_string())?;
         let who = known.map_or_else(|| session.principal_id.to_string(), |known| known.email);
-        lines.push(line(session, who, names.get(&tenant_id).cloned()));
+        lines.push(line(session, who, Some(name)));
     }
     Ok(lines)
 }

@@ -111,8 +111,7 @@ pub(crate) fn post(
     let (is_new, begins) = (known.is_none(), letter.thread.is_none());
     let mut thread = known.unwrap_or_else(|| Thread::new(letter.subject.clone(), now));
     let is_counted = letter.from.sender != Sender::System;
-    let before = thread.pause;
-    let pauses = is_counted && thread.count(now);
+    let (before, pauses) = (thread.pause, is_counted && thread.count(now));
     thread.message_count += 1;
     thread.last_message_at = now;
     let sender = match letter.from.sender {
@@ -131,6 +130,8 @@ pub(crate) fn post(
         tx.put(&ROOM_HISTORY, &(workspace.no, room.clone(), message), &Mark)?;
     }
     if let Some(no) = sender {
+        // Whatever is held for him of the thread.
+        threads::arrived(tx, key, no)?;
         note_sent(tx, (workspace.no, no), message, &mut letter.agents)?;
     }
     let (agents, priority) = (std::mem::take(&mut letter.agents), letter.priority);

@@ -346,6 +346,19 @@ async fn who_waits_with_a_paused_thread_takes_no_part_yet() {
     assert!(takes_part(&bench, "cid", thread).await);
 }
 
+/// Whoever writes to a thread takes part in it, though all that came to him of it is held.
+#[tokio::test]
+async fn who_writes_takes_part_whatever_is_held_for_him() {
+    let bench = bench_of_three();
+    let away = json!({"state": "dnd", "hold_below": "urgent", "seconds": 7_200});
+    assert_eq!(bench.call_as("ben", "PUT", "/v1/agents/ben/availability", away).await.0, 200);
+    let thread = bench.post("ann", &["ben"], "0", |_| {}).thread;
+    assert!(!takes_part(&bench, "ben", thread).await);
+    in_thread(&bench, thread, "ben", &["ann"], "as I heard");
+    assert!(takes_part(&bench, "ben", thread).await);
+    assert_eq!(crate::verify(&bench.context.store.read()).unwrap(), [""; 0]);
+}
+
 /// Many threads of one message each that went to many: those whose names are not shown are not looked up.
 #[tokio::test]
 async fn threads_of_many_tell_how_many_and_name_a_hundred() {

@@ -7,7 +7,7 @@ import { createRequire } from "node:module";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 
-const WAIT_MS = 8000;
+const WAIT_MS = 30000;
 const strangers = [];
 const violations = [];
 let chromium;
