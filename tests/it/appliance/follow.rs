@@ -4,8 +4,10 @@
 
 use std::path::{Path, PathBuf};
 use std::process::{Child, Stdio};
-use std::time::{Duration, Instant, SystemTime};
+use std::time::{Duration, Instant};
 
+use quintet_platform::clock::{Clock, rfc3339};
+use quintet_storage::Timestamp;
 use serde_json::Value;
 
 use crate::support::appliance::{Appliance, Setup, quintet, rounds, run, stderr, stdout};
@@ -33,10 +35,14 @@ impl Drop for Follower {
 }
 
 /// Until when everything is there that was acknowledged, as the directory itself says.
-fn noted(place: &Path) -> Option<SystemTime> {
+fn noted(place: &Path) -> Option<Timestamp> {
     let text = std::fs::read_to_string(place.join("FOLLOWED")).ok()?;
     let micros = text.lines().find_map(|line| line.strip_prefix("at_micros "))?.parse().unwrap();
-    Some(SystemTime::UNIX_EPOCH + Duration::from_micros(micros))
+    Some(Timestamp::from_micros(micros))
+}
+
+fn now() -> Timestamp {
+    Clock::system().now()
 }
 
 fn wait_until(what: &str, mut is_so: impl FnMut() -> bool) {
@@ -47,7 +53,7 @@ fn wait_until(what: &str, mut is_so: impl FnMut() -> bool) {
     }
 }
 
-fn wait_for_note(place: &Path, after: SystemTime) {
+fn wait_for_note(place: &Path, after: Timestamp) {
     wait_until("it follows", || noted(place).is_some_and(|at| at > after));
 }
 
@@ -70,13 +76,14 @@ fn a_lost_machine_costs_no_more_than_its_follower_says() {
         let (data, place, next) = (at("data", round), at("there", round), at("data", round + 1));
         let load = books.load(&appliance, CALLERS);
         let follower = Follower::start(&data, &place, &[]);
-        wait_for_note(&place, SystemTime::UNIX_EPOCH);
+        wait_for_note(&place, Timestamp::EPOCH);
         load.wait_for(100 + fastrand::u64(..2_000));
-        let (lost, lost_at) = (Instant::now(), SystemTime::now());
+        let (lost, lost_at) = (Instant::now(), now());
         drop(follower);
         appliance.kill();
         let postings = load.finish();
-        let lag = lost_at.duration_since(noted(&place).unwrap()).unwrap_or_default();
+        let lag = lost_at.micros_since(noted(&place).unwrap()).max(0);
+        let lag = Duration::from_micros(lag.unsigned_abs());
         worst = worst.max(lag);
         restore(&place, &next, &[]);
         appliance = Setup::new().on(&next).start();
@@ -113,11 +120,11 @@ fn it_is_told_how_far_it_is_and_a_restore_goes_back_to_an_instant() {
     let slug = |number: u64| format!("{tenant}-{number}");
     let make = |name: &str| appliance.cli_json(&["tenant", "create", name]);
     make(&slug(1));
-    wait_for_note(&place, SystemTime::now());
-    let instant = quintet_platform::clock::rfc3339(quintet_platform::clock::Clock::system().now());
+    wait_for_note(&place, now());
+    let instant = rfc3339(now());
     std::thread::sleep(Duration::from_millis(5));
     make(&slug(2));
-    wait_for_note(&place, SystemTime::now());
+    wait_for_note(&place, now());
     // While it follows.
     let told = |name: &str, more: &[&str]| {
         let to = parent.path().join(name);
@@ -148,7 +155,7 @@ fn it_is_told_how_far_it_is_and_a_restore_goes_back_to_an_instant() {
     let twin = Setup::new().on(&made).start();
     twin.tenant();
     let follower = Follower::start(&made, &place, &[]);
-    wait_for_note(&place, SystemTime::now());
+    wait_for_note(&place, now());
     drop(follower);
     make(&slug(3));
     refused(
@@ -167,13 +174,13 @@ fn a_disk_that_was_away_is_caught_up() {
     std::fs::create_dir(&disk).unwrap();
     let place = disk.join("there");
     let follower = Follower::start(&data, &place, &[]);
-    wait_for_note(&place, SystemTime::UNIX_EPOCH);
+    wait_for_note(&place, Timestamp::EPOCH);
     std::fs::rename(&disk, parent.path().join("away")).unwrap();
-    let (gone_at, name) = (SystemTime::now(), appliance.tenant());
+    let (gone_at, name) = (now(), appliance.tenant());
     std::thread::sleep(Duration::from_millis(300));
     assert!(!disk.exists());
     std::fs::rename(parent.path().join("away"), &disk).unwrap();
-    wait_for_note(&place, gone_at + Duration::from_millis(300));
+    wait_for_note(&place, gone_at.plus_micros(300_000));
     restore(&place, &parent.path().join("all"), &[]);
     let made = Setup::new().on(&parent.path().join("all")).start();
     assert!(made.cli_json(&["tenant", "list"]).to_string().contains(&name));
