@@ -23,7 +23,7 @@ use crate::support::appliance::say_skipped;
 const PATIENCE_SECONDS: &str = "240";
 
 /// How many blocks say that they are not run. Whoever adds one knows that nothing holds it against the truth.
-const NOT_RUN: usize = 7;
+const NOT_RUN: usize = 8;
 
 /// Pages whose steps take the image `busybox` for granted.
 const WITH_IMAGE: [&str; 2] = ["runs", "containers"];

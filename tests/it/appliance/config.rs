@@ -97,7 +97,7 @@ fn an_unknown_variable_stops_a_start() {
 #[test]
 fn a_listener_that_is_off_is_absent() {
     let appliance = Setup::new().env("QUINTET_LISTEN__OPERATIONS", "off").start();
-    assert_eq!(appliance.services(), ["diagrams", "ledger", "localization", "messaging", "runs"]);
+    assert_eq!(appliance.services(), ["console", "diagrams", "ledger", "localization", "messaging", "runs"]);
     assert_eq!(appliance.stop(), Some(0));
 }
 

@@ -110,8 +110,8 @@ fn documented_metrics_are_there() {
     let is_there = |name: &str| {
         metrics.lines().any(|line| line.strip_prefix(name).is_some_and(|rest| rest.starts_with([' ', '{', '_'])))
     };
-    // They are told once there is a backup, and a tenant with deliveries.
-    let later = ["quintet_backup_age_seconds", "quintet_tenant_delivery_dead_total"];
+    // They are told once there is a backup, a directory that follows, and a tenant with deliveries.
+    let later = ["quintet_backup_age_seconds", "quintet_backup_lag_seconds", "quintet_tenant_delivery_dead_total"];
     let missing: Vec<_> = named.iter().filter(|name| !is_there(name) && !later.contains(name)).collect();
     assert!(missing.is_empty(), "{missing:?}");
 }
