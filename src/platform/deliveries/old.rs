@@ -1,14 +1,13 @@
 //! What has ended is kept for so many days, then it goes with everything that belongs to it.
 
-use quintet_storage::{Failure, Read as _, Scan, Snapshot, Timestamp, WriteTx};
+use quintet_storage::{Failure, Read as _, Snapshot, Timestamp, WriteTx};
 use uuid::Uuid;
 
 use super::model::{Delivery, Outbox};
 use super::tables::{BODIES, COUNTERS, DELIVERIES, DUE, Mark, OLD, indexes};
-use crate::jobs::{Agenda, Progress, Swept, hour_at_or_after, start_of_hour};
+use crate::jobs::{Agenda, ByHour, Swept, hour_at_or_after, start_of_hour};
 
-/// Deliveries removed in one transaction.
-const SLICE_ROWS: usize = 200;
+const HOURS: ByHour<(u32, Uuid, u8, u64), Mark> = ByHour { table: OLD, hour: |place| place.0, most: 200 };
 
 /// The deliveries that have ended, by the first full hour at which they may go.
 pub struct OldDeliveries;
@@ -23,23 +22,13 @@ impl Agenda for OldDeliveries {
     const FIRST: Self::Place = (0, Uuid::nil(), 0, 0);
 
     fn next(&self, read: &Snapshot, from: Self::Place) -> Result<Option<Timestamp>, Failure> {
-        let first = read.scan(&OLD, Scan::all().from(&from).limit(1))?;
-        Ok(first.first().map(|((hour, ..), Mark)| start_of_hour(*hour)))
+        HOURS.next(read, from)
     }
 
     fn slice(&self, tx: &mut WriteTx<'_>, now: Timestamp, from: Self::Place) -> Result<Swept<Self::Place>, Failure> {
-        let oldest = tx.scan(&OLD, Scan::all().from(&from).limit(SLICE_ROWS))?;
-        let (mut removed, mut to) = (0, None);
-        for ((hour, tenant_id, service, id), Mark) in oldest {
-            if start_of_hour(hour) > now {
-                break;
-            }
-            tx.delete(&OLD, &(hour, tenant_id, service, id));
-            let outbox = Outbox::of((tenant_id, service))?;
-            remove(tx, outbox, id)?;
-            (removed, to) = (removed + 1, Some((hour, tenant_id, service, id)));
-        }
-        Ok(Swept { to, progress: if removed == SLICE_ROWS { Progress::More } else { Progress::Rest } })
+        HOURS.slice(tx, now, from, |tx, (_, tenant_id, service, id), Mark| {
+            remove(tx, Outbox::of((tenant_id, service))?, id).map(drop)
+        })
     }
 }
 

@@ -1,14 +1,13 @@
 //! What counts once: a login that was answered, a logout token that was taken.
 
-use quintet_storage::{Failure, Read, Scan, Snapshot, Timestamp, WriteTx};
+use quintet_storage::{Failure, Read, Snapshot, Timestamp, WriteTx};
 
 use super::login::Login;
 use super::tables::{Mark, SPENT, SPENT_BY_EXPIRY, SpentRow};
-use crate::jobs::{Agenda, Progress, Swept, start_of_hour};
+use crate::jobs::{Agenda, ByHour, Swept, start_of_hour};
 use crate::secrets::digest_parts;
 
-/// Names removed in one transaction.
-const SLICE_ROWS: usize = 500;
+const HOURS: ByHour<(u32, u128), Mark> = ByHour { table: SPENT_BY_EXPIRY, hour: |place| place.0, most: 500 };
 
 /// The name of a login.
 #[must_use]
@@ -61,21 +60,13 @@ impl Agenda for SpentNames {
     const FIRST: Self::Place = (0, 0);
 
     fn next(&self, read: &Snapshot, from: Self::Place) -> Result<Option<Timestamp>, Failure> {
-        let first = read.scan(&SPENT_BY_EXPIRY, Scan::all().from(&from).limit(1))?;
-        Ok(first.first().map(|((hour, _), Mark)| start_of_hour(*hour)))
+        HOURS.next(read, from)
     }
 
     fn slice(&self, tx: &mut WriteTx<'_>, now: Timestamp, from: Self::Place) -> Result<Swept<Self::Place>, Failure> {
-        let oldest = tx.scan(&SPENT_BY_EXPIRY, Scan::all().from(&from).limit(SLICE_ROWS))?;
-        let (mut removed, mut to) = (0, None);
-        for (place, Mark) in oldest {
-            if start_of_hour(place.0) > now {
-                break;
-            }
-            tx.delete(&SPENT_BY_EXPIRY, &place);
+        HOURS.slice(tx, now, from, |tx, place, Mark| {
             tx.delete(&SPENT, &place.1);
-            (removed, to) = (removed + 1, Some(place));
-        }
-        Ok(Swept { to, progress: if removed == SLICE_ROWS { Progress::More } else { Progress::Rest } })
+            Ok(())
+        })
     }
 }

@@ -19,6 +19,6 @@ mod job;
 mod noted;
 
 pub use agenda::{Agenda, Rows, Swept};
-pub(crate) use hours::{HOUR_MICROS, hour_at_or_after, start_of_hour};
+pub(crate) use hours::{ByHour, HOUR_MICROS, hour_at_or_after, start_of_hour};
 pub use job::{Job, Progress, Sweep};
 pub use noted::Noted;
