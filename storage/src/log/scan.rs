@@ -6,10 +6,10 @@
 use std::io;
 use std::path::PathBuf;
 
-use super::format::SEGMENT_HEADER_BYTES;
 use super::recovery;
-use super::segment::{DIRECTORY, FoundSegment, Trust, segment_name};
-use crate::env::{Disk, DiskFile};
+use super::segment::{DIRECTORY, Trust, segment_name};
+use super::walk::{Walked, walk_while};
+use crate::env::Disk;
 use crate::error::OpenError;
 use crate::time::Lsn;
 
@@ -77,7 +77,7 @@ pub(crate) fn scan(
         if length < segment.header.file_bytes {
             scanned.faults.push(fault(length, "the segment has been cut off"));
         }
-        let (offset, checksum, next_lsn, frames) = walk(file.as_ref(), &name, segment, length)?;
+        let Walked { offset, checksum, next_lsn, frames, .. } = walk_while(file.as_ref(), segment, |_| true)?;
         scanned.frames += frames;
         scanned.last_lsn = next_lsn - 1;
         previous = Some((checksum, next_lsn));
@@ -95,28 +95,4 @@ pub(crate) fn scan(
         }
     }
     Ok(scanned)
-}
-
-/// Follows a segment's frames as far as they go: where it ended, the last checksum, the next transaction, the count.
-fn walk(
-    file: &dyn DiskFile,
-    name: &str,
-    segment: &FoundSegment,
-    length: u64,
-) -> Result<(u64, u32, Lsn, u64), OpenError> {
-    let mut offset = SEGMENT_HEADER_BYTES as u64;
-    let mut checksum = segment.header.previous_checksum;
-    let mut next_lsn = segment.header.first_lsn;
-    let mut frames = 0;
-    while segment.end_lsn.is_none_or(|end| next_lsn < end) {
-        let Some((header, _)) = recovery::read_frame(file, name, offset, length)? else { break };
-        if header.first_lsn != next_lsn || header.previous_checksum != checksum {
-            break;
-        }
-        offset += header.stride();
-        checksum = header.checksum;
-        next_lsn = header.last_lsn() + 1;
-        frames += 1;
-    }
-    Ok((offset, checksum, next_lsn, frames))
 }

@@ -11,6 +11,7 @@ use crate::env::real::{ReadOnlyDisk, sync_directory};
 use crate::env::{Disk, DiskFile};
 use crate::error::OpenError;
 use crate::log::format::{self, FrameHeader, SEGMENT_HEADER_BYTES, SegmentHeader};
+use crate::log::walk::{Walked, walk_in};
 use crate::log::{self, FoundSegment, recovery, segment_name};
 use crate::time::{Lsn, Timestamp};
 
@@ -178,8 +179,7 @@ impl Shipping {
         let checksum = if header.first_lsn == at.next_lsn {
             Some(at.checksum)
         } else {
-            let found = FoundSegment { header: at.segment, end_lsn: Some(header.first_lsn) };
-            let read = walk(&self.from, found, header.first_lsn).map_err(CopyError::Source)?;
+            let read = walk(&self.from, at.segment, Some(header.first_lsn))?;
             Some(read.checksum).filter(|_| read.next_lsn == header.first_lsn)
         };
         if checksum == Some(header.previous_checksum) {
@@ -218,7 +218,7 @@ impl Shipping {
         }
         // The appliance has let it go. It may be whole, and the next one still there.
         if let Some(next) = self.header(&self.from, last.header.number + 1)? {
-            let own = walk(&self.to, last.clone(), next.first_lsn).map_err(CopyError::Source)?;
+            let own = walk(&self.to, last.header, Some(next.first_lsn))?;
             if (own.next_lsn, own.checksum) == (next.first_lsn, next.previous_checksum) {
                 return self.begin(next).map(Some);
             }
@@ -228,13 +228,11 @@ impl Shipping {
 
     /// Goes on behind the frames of a segment that are there.
     fn resume(&self, header: SegmentHeader) -> Result<At, CopyError> {
-        let found = |end_lsn| FoundSegment { header, end_lsn };
-        let there = walk(&self.to, found(None), Lsn::MAX).map_err(CopyError::Source)?;
+        let there = walk(&self.to, header, None)?;
         // A start of the appliance may have cut off the end of its segment and written it into the next one.
         let end = self.header(&self.from, header.number + 1)?.map(|next| next.first_lsn);
         let until = end.map_or(there.next_lsn, |end| end.min(there.next_lsn));
-        let own = walk(&self.to, found(Some(until)), until).map_err(CopyError::Source)?;
-        let theirs = walk(&self.from, found(Some(until)), until).map_err(CopyError::Source)?;
+        let (own, theirs) = (walk(&self.to, header, Some(until))?, walk(&self.from, header, Some(until))?);
         if (own.next_lsn, own.checksum) != (theirs.next_lsn, theirs.checksum) {
             return Err(CopyError::Diverged(self.place.clone()));
         }
@@ -306,45 +304,7 @@ impl Shipping {
     }
 }
 
-/// How far the frames of a segment go.
-pub(super) struct Walked {
-    pub(super) offset: u64,
-    pub(super) checksum: u32,
-    pub(super) next_lsn: Lsn,
-    /// The writer's time at the last of them, if there is any.
-    pub(super) time: Option<Timestamp>,
-}
-
-/// Follows a segment's frames, as long as they begin before a transaction and `look` says so.
-pub(super) fn walk_while(
-    disk: &ReadOnlyDisk,
-    segment: FoundSegment,
-    end: Lsn,
-    mut look: impl FnMut(&FrameHeader) -> bool,
-) -> Result<Walked, OpenError> {
-    let name = segment_name(segment.header.number);
-    let file = disk.open(&name).map_err(|e| OpenError::io(format!("opening {name}"), e))?;
-    let length = file.len().map_err(|e| OpenError::io(format!("reading {name}"), e))?;
-    let mut walked = Walked {
-        offset: SEGMENT_HEADER_BYTES as u64,
-        checksum: segment.header.previous_checksum,
-        next_lsn: segment.header.first_lsn,
-        time: None,
-    };
-    while walked.next_lsn < end.min(segment.end_lsn.unwrap_or(Lsn::MAX)) {
-        let Some((header, _)) = recovery::read_frame(file.as_ref(), &name, walked.offset, length)? else { break };
-        let continues = (header.first_lsn, header.previous_checksum) == (walked.next_lsn, walked.checksum);
-        if !continues || !look(&header) {
-            break;
-        }
-        walked.offset += header.stride();
-        walked.checksum = header.checksum;
-        walked.next_lsn = header.last_lsn() + 1;
-        walked.time = Some(header.time);
-    }
-    Ok(walked)
-}
-
-fn walk(disk: &ReadOnlyDisk, segment: FoundSegment, end: Lsn) -> Result<Walked, OpenError> {
-    walk_while(disk, segment, end, |_| true)
+/// Follows a segment's frames up to its end.
+fn walk(disk: &ReadOnlyDisk, header: SegmentHeader, end_lsn: Option<Lsn>) -> Result<Walked, CopyError> {
+    walk_in(disk, &FoundSegment { header, end_lsn }, |_| true).map_err(CopyError::Source)
 }

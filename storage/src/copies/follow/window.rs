@@ -7,11 +7,11 @@ use uuid::Uuid;
 
 use super::checkpoints::Bound;
 use super::place::Note;
-use super::ship::walk_while;
 use crate::copies::checkpoint;
 use crate::copies::making::{CopyError, io_error};
 use crate::env::real::ReadOnlyDisk;
 use crate::log::format::FrameHeader;
+use crate::log::walk::walk_in;
 use crate::log::{self, FoundSegment, recovery, segment_name, segment_number};
 use crate::time::{Lsn, Timestamp};
 
@@ -48,8 +48,7 @@ pub(crate) fn cut_at(place: &Path, directory_id: Uuid, until: Timestamp) -> Resu
     let checkpoints = usable(place, segments.first().map_or(Lsn::MAX, |first| first.header.first_lsn))?;
     let (mut cut, mut last) = (None, note.at);
     for segment in &segments {
-        let read = walk_while(&disk, segment.clone(), Lsn::MAX, |header| header.time <= until);
-        let read = read.map_err(CopyError::Source)?;
+        let read = walk_in(&disk, segment, |header| header.time <= until).map_err(CopyError::Source)?;
         if let Some(time) = read.time {
             last = last.max(time);
             cut = Some((read.next_lsn - 1, segment.header.number, read.offset));
@@ -81,7 +80,7 @@ fn first_instant(
             first = Some(header.time).filter(|_| header.last_lsn() >= bound);
             first.is_none()
         };
-        walk_while(disk, segment, Lsn::MAX, look).map_err(CopyError::Source)?;
+        walk_in(disk, &segment, look).map_err(CopyError::Source)?;
         if first.is_some() {
             break;
         }
