@@ -14,7 +14,7 @@ use super::load::{Connection, Make, Request, Round, Workspace, millis};
 use super::{CONNECTIONS, ROUNDS, TEXT_BYTES, heading, messages, name, prepared, row};
 
 /// As large as attachments may be, with what stands before them.
-const SEALED_BYTES: usize = (10 << 20) - 1_024;
+const SEALED_BYTES: usize = (10 << 20) - 4_096;
 const SEALED_SENDS: usize = 20;
 const VERDICTS: usize = 200;
 

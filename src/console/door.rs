@@ -4,10 +4,12 @@ use std::sync::Arc;
 
 use http::request::Parts;
 use http::uri::Authority;
+use quintet_platform::access::Service;
 use quintet_platform::http::origin::scheme;
 use quintet_platform::http::web_origin::web_origin;
 use tokio::sync::Semaphore;
 
+use super::rooms::Rooms;
 use crate::admin::console::LOCAL_HOST;
 use crate::app::App;
 
@@ -26,6 +28,18 @@ pub struct NavigationLink {
     pub path: &'static str,
     /// The key of its text.
     pub text: &'static str,
+    /// Whose pages it leads to: shown to members of tenants that have it.
+    pub service: Option<Service>,
+}
+
+impl NavigationLink {
+    const fn new(path: &'static str, text: &'static str) -> NavigationLink {
+        NavigationLink { path, text, service: None }
+    }
+
+    const fn of(path: &'static str, text: &'static str, service: Service) -> NavigationLink {
+        NavigationLink { path, text, service: Some(service) }
+    }
 }
 
 impl Door {
@@ -61,17 +75,28 @@ impl Door {
     /// What who is in can go to.
     pub const fn links(self) -> &'static [NavigationLink] {
         match self {
-            Door::Operators => &[
-                NavigationLink { path: "/", text: "status.title" },
-                NavigationLink { path: "/doctor", text: "doctor.title" },
-                NavigationLink { path: "/tenants", text: "tenants.title" },
-                NavigationLink { path: "/sessions", text: "sessions.title" },
-                NavigationLink { path: "/manual", text: "frame.manual" },
-            ],
-            Door::Members => &[
-                NavigationLink { path: "/", text: "home.title" },
-                NavigationLink { path: "/sessions", text: "sessions.title" },
-            ],
+            Door::Operators => {
+                const {
+                    &[
+                        NavigationLink::new("/", "status.title"),
+                        NavigationLink::new("/doctor", "doctor.title"),
+                        NavigationLink::new("/tenants", "tenants.title"),
+                        NavigationLink::new("/sessions", "sessions.title"),
+                        NavigationLink::new("/manual", "frame.manual"),
+                    ]
+                }
+            }
+            Door::Members => {
+                const {
+                    &[
+                        NavigationLink::new("/", "home.title"),
+                        NavigationLink::of("/projects", "projects.title", Service::Localization),
+                        NavigationLink::of("/runs", "runs.title", Service::Runs),
+                        NavigationLink::of("/ledger", "ledger.title", Service::Ledger),
+                        NavigationLink::new("/sessions", "sessions.title"),
+                    ]
+                }
+            }
         }
     }
 }
@@ -85,6 +110,8 @@ pub struct Console {
     pub door: Door,
     /// One examination of everything at a time.
     pub examinations: Arc<Semaphore>,
+    /// The rooms that members' pages ask.
+    pub rooms: Option<Rooms>,
     /// The origin under which the operator says that it is reached, and its host.
     public: Option<(String, String)>,
 }
@@ -101,7 +128,8 @@ impl Console {
             let host = origin.split_once("://")?.1.to_owned();
             Some((origin, host))
         });
-        Console { app: app.clone(), door, examinations: Arc::new(Semaphore::new(1)), public }
+        let rooms = (door == Door::Members).then(|| Rooms::of(app));
+        Console { app: app.clone(), door, examinations: Arc::new(Semaphore::new(1)), rooms, public }
     }
 
     /// The origin that a request was made to, as browsers write it. `None`: its host is none of ours, whatever address that

@@ -8,6 +8,7 @@ use http::header::{
 };
 use http::request::Parts;
 use http::{HeaderMap, HeaderName, HeaderValue, Method};
+use quintet_platform::access::Services;
 use quintet_platform::http::web_origin::is_from;
 
 use super::door::Console;
@@ -32,7 +33,7 @@ pub async fn keep(State(console): State<Console>, request: Request, next: Next) 
         Err(notice) => notice.into_response(),
     };
     if let Some(notice) = given.extensions().get::<Notice>().copied() {
-        let frame = Frame { language, door: console.door, who: None, path };
+        let frame = Frame { language, door: console.door, who: None, path, services: Services::default() };
         let allowed = given.headers_mut().remove(ALLOW);
         given = answer(notice.status(), &NoticePage::of(notice, frame));
         if let Some(allowed) = allowed {

@@ -12,7 +12,7 @@ use super::visitor::Member;
 
 /// The page.
 pub async fn show(State(console): State<Console>, member: Member) -> Result<Response, Notice> {
-    let Member { session, known, tenant, frame } = member;
+    let Member { session, known, tenant, frame, .. } = member;
     let services: Vec<&str> = tenant.services.iter().map(|service| service.name()).collect();
     let page = HomePage {
         frame,

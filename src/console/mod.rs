@@ -27,6 +27,8 @@ mod guard;
 mod home;
 mod notice;
 mod pages;
+mod projects;
+mod rooms;
 mod sessions;
 mod sign_in;
 mod status;

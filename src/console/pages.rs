@@ -3,6 +3,7 @@
 use askama::Template;
 use axum::response::{IntoResponse, Response};
 use http::{StatusCode, header};
+use quintet_platform::access::Services;
 use quintet_platform::clock::rfc3339;
 use quintet_storage::Timestamp;
 
@@ -21,6 +22,8 @@ pub struct Frame {
     pub who: Option<String>,
     /// The page's path.
     pub path: String,
+    /// The services of his tenant.
+    pub services: Services,
 }
 
 impl Frame {
@@ -35,8 +38,9 @@ impl Frame {
     }
 
     /// What the visitor can go to.
-    pub fn links(&self) -> &'static [NavigationLink] {
-        self.door.links()
+    pub fn links(&self) -> impl Iterator<Item = &'static NavigationLink> {
+        let has = |link: &&NavigationLink| link.service.is_none_or(|service| self.services.contains(service));
+        self.door.links().iter().filter(has)
     }
 
     /// Whether a link leads to this page, or to the list that it is of.

@@ -6,13 +6,21 @@ use std::path::Path;
 use askama::Template as _;
 use quintet_platform::people::Act;
 
+use quintet_platform::access::Services;
+
 use super::door::Door;
 use super::notice::Notice;
 use super::pages::{Frame, NoticePage, SignInPage, TenantLine, TenantsPage};
 use super::words::Language;
 
 fn frame(language: Language) -> Frame {
-    Frame { language, door: Door::Operators, who: Some("<ann>".to_owned()), path: "/tenants/7".to_owned() }
+    Frame {
+        language,
+        door: Door::Operators,
+        who: Some("<ann>".to_owned()),
+        path: "/tenants/7".to_owned(),
+        services: Services::default(),
+    }
 }
 
 /// The files of a folder with one of these endings.

@@ -7,16 +7,18 @@ use axum::extract::FromRequestParts;
 use axum::response::{IntoResponse, Redirect, Response};
 use http::request::Parts;
 use quintet_localization::operator::{Known, known_member};
-use quintet_platform::access::{Tenant, find_tenant, is_suspended};
+use quintet_platform::access::{Services, Tenant, find_tenant, is_suspended};
 use quintet_platform::http::cookie::{Cookie, cookie};
 use quintet_platform::http::query::encode_segment;
 use quintet_platform::people::{OperatorSession, find_operator, is_use_due, note_use};
 use quintet_platform::sessions::{self, Session, find_session};
+use quintet_platform::vouched::Vouched;
 use quintet_storage::{Abort, Failure, Timestamp, WriteTx};
 
 use super::door::{Console, Door};
 use super::notice::Notice;
 use super::pages::Frame;
+use super::rooms::Asking;
 use super::words::Language;
 
 /// How long a page waits for the writer.
@@ -40,6 +42,8 @@ pub struct Member {
     pub known: Known,
     /// His tenant.
     pub tenant: Tenant,
+    /// The rooms, asked as him.
+    pub asking: Asking,
     /// What is around his page.
     pub frame: Frame,
 }
@@ -59,7 +63,13 @@ impl Anybody {
             Cookie::Absent | Cookie::Unclear => None,
         };
         let language = Language::of(&parts.headers);
-        let frame = Frame { language, door: console.door, who: None, path: parts.uri.path().to_owned() };
+        let frame = Frame {
+            language,
+            door: console.door,
+            who: None,
+            path: parts.uri.path().to_owned(),
+            services: Services::default(),
+        };
         Anybody { frame, token }
     }
 
@@ -105,8 +115,10 @@ impl FromRequestParts<Console> for Member {
         let anybody = Anybody::of(console, parts);
         match member(console, anybody.token.as_deref()) {
             Ok(Some((session, known, tenant))) => {
-                let frame = Frame { who: Some(known.email.clone()), ..anybody.frame };
-                Ok(Member { session, known, tenant, frame })
+                let Some(rooms) = &console.rooms else { return Err(Notice::Unavailable.into_response()) };
+                let asking = Asking::new(rooms, Vouched::for_session(&session));
+                let frame = Frame { who: Some(known.email.clone()), services: tenant.services, ..anybody.frame };
+                Ok(Member { session, known, tenant, asking, frame })
             }
             Ok(None) => Err(anybody.asked_to_sign_in(parts)),
             Err(notice) => Err(notice.into_response()),

@@ -52,7 +52,7 @@ use quintet_platform::jobs::{Rows, Sweep};
 use quintet_platform::service::{self, Route};
 
 pub use crate::explain::{EXPLANATIONS, Explanation, explain};
-pub use crate::http::{Context, Ledger, routes};
+pub use crate::http::{Context, Ledger, routes, routes_within};
 pub use crate::tables::TABLES;
 pub use crate::verify::{Finding, Proof, verify};
 

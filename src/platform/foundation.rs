@@ -58,6 +58,15 @@ impl From<AuthFailure> for NotAdmitted {
     }
 }
 
+impl From<Abort<AuthRefusal>> for NotAdmitted {
+    fn from(abort: Abort<AuthRefusal>) -> NotAdmitted {
+        match abort {
+            Abort::Refused(refusal) => NotAdmitted::Refused(refusal),
+            Abort::Failed(failure) => NotAdmitted::Store(failure),
+        }
+    }
+}
+
 impl Foundation {
     /// Made once, when the appliance starts.
     #[must_use]
@@ -105,10 +114,7 @@ impl Foundation {
     /// # Errors
     /// See [`NotAdmitted`]: what the tenant does not allow, in the order of the sentence above, or what the store answers.
     pub fn admit_own(&self, service: Service, tenant_id: Uuid) -> Result<Uuid, NotAdmitted> {
-        let root_tenant_id = root_of_active(&self.store.read(), service, tenant_id).map_err(|abort| match abort {
-            Abort::Refused(refusal) => NotAdmitted::Refused(refusal),
-            Abort::Failed(failure) => NotAdmitted::Store(failure),
-        })?;
+        let root_tenant_id = root_of_active(&self.store.read(), service, tenant_id)?;
         if self.count(service, root_tenant_id, self.clock.now())? {
             self.clock.wake();
         }

@@ -50,6 +50,7 @@ mod shown;
 pub mod stopping;
 mod time_text;
 pub mod verify;
+pub mod vouched;
 pub mod webhooks;
 pub mod zones;
 

@@ -5,14 +5,15 @@ use std::time::Duration;
 
 use http::HeaderValue;
 use http::request::Parts;
-use quintet_platform::Foundation;
-use quintet_platform::access::{Basis, Caller, Service, authorization};
+use quintet_platform::access::{self, Basis, Service, authorization};
 use quintet_platform::idempotency::KEPT_SECONDS;
 use quintet_platform::json::{Json, Limits};
 use quintet_platform::service::{
-    self, Code, Demands, Dialect, Fault, Interface, PROBLEM, Route, ServiceRefusal as _, Turns, Verdict, problem,
+    self, Code, Demands, Dialect, Fault, Interface, PROBLEM, Recheck, Route, ServiceRefusal as _, Turns, Verdict, problem,
 };
-use quintet_storage::Uuid;
+use quintet_platform::vouched::Vouched;
+use quintet_platform::{Foundation, NotAdmitted};
+use quintet_storage::{Abort, Uuid};
 use serde_json::{Value, json};
 
 use crate::context::Context;
@@ -30,6 +31,22 @@ const PROBLEM_PREFIX: &str = "urn:runs:problem:";
 pub(crate) const BODY_BYTES_MAX: usize = 2 << 20;
 /// How long a request may wait for the writer.
 pub(crate) const WRITER_TIME: Duration = Duration::from_secs(10);
+
+/// Who calls: what its key was found to be.
+#[derive(Clone)]
+pub struct Caller {
+    key: access::Caller,
+    /// A member at the console, if it is one: nothing that it has then is a key.
+    vouched: Option<Vouched>,
+}
+
+impl std::ops::Deref for Caller {
+    type Target = access::Caller;
+
+    fn deref(&self) -> &access::Caller {
+        &self.key
+    }
+}
 
 /// The dialect of runs.
 pub struct Runs;
@@ -81,8 +98,23 @@ impl Dialect for Runs {
     }
 
     async fn admit(context: &Context, route: &'static Route, parts: &Parts) -> Result<Caller, Refusal> {
-        let caller = context.admit(Service::Runs, authorization(&parts.headers), Some(route.permission)).await;
-        caller.map_err(|not| Fault::of_admission(not).into())
+        let (permission, vouched) = (Some(route.permission), parts.extensions.get::<Vouched>().cloned());
+        let key = match &vouched {
+            Some(vouched) => vouched.admit(&context.store.read(), Service::Runs, permission).map_err(NotAdmitted::from),
+            None => context.admit(Service::Runs, authorization(&parts.headers), permission).await,
+        };
+        Ok(Caller { key: key.map_err(Fault::of_admission)?, vouched })
+    }
+
+    /// A member whose session ended, or who may no more, changes nothing.
+    fn recheck(caller: &Caller, route: &'static Route) -> Option<Recheck<Refusal>> {
+        let vouched = caller.vouched.clone()?;
+        Some(Box::new(move |tx| {
+            vouched.check(tx, Service::Runs, Some(route.permission)).map_err(|abort| match abort {
+                Abort::Refused(refusal) => Abort::Refused(Fault::of_admission(NotAdmitted::Refused(refusal)).into()),
+                Abort::Failed(failure) => Abort::Failed(failure),
+            })
+        }))
     }
 
     fn basis(caller: &Caller) -> Option<Basis> {

@@ -42,6 +42,11 @@ pub fn routes(context: Context) -> Router {
     service::router::<Ledger>(&context, ENDPOINTS, |router| router.layer(limited))
 }
 
+/// The same for those who ask from within the appliance: no source address, and so no edge.
+pub fn routes_within(context: &Context) -> Router {
+    service::router::<Ledger>(context, ENDPOINTS, |router| router)
+}
+
 /// The edge: so many requests per second from each source address, health excepted.
 async fn limit_rate(State(context): State<Context>, request: Request, next: Next) -> Response {
     if request.uri().path() == health::HEALTH.path {

@@ -216,6 +216,18 @@ pub enum KeyClass {
     Legal,
 }
 
+impl KeyClass {
+    /// Its word.
+    #[must_use]
+    pub const fn name(self) -> &'static str {
+        match self {
+            KeyClass::Prose => "prose",
+            KeyClass::Claim => "claim",
+            KeyClass::Legal => "legal",
+        }
+    }
+}
+
 /// A path of a file and what translators are told of the key there.
 #[derive(Clone, Debug, PartialEq, Eq, Encode, Decode)]
 pub struct KeyContext {

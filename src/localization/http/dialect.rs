@@ -17,6 +17,7 @@ use quintet_platform::service::{
     problem, problem_schema,
 };
 use quintet_platform::sessions::{Door, is_there};
+use quintet_platform::vouched::Vouched;
 use quintet_storage::{Abort, Read, Snapshot, Timestamp, Uuid};
 use serde_json::{Map, Value, json};
 
@@ -159,6 +160,12 @@ impl Dialect for Localization {
     /// N5).
     async fn admit(context: &Context, _route: &'static Route, parts: &Parts) -> Result<Caller, Refusal> {
         let request_id = parts.extensions.get::<RequestId>().map(|id| id.as_str().to_owned()).unwrap_or_default();
+        if let Some(vouched) = parts.extensions.get::<Vouched>() {
+            let read = context.store.read();
+            let admitted = vouched.admit(&read, Service::Localization, None);
+            let key = admitted.map_err(|abort| Fault::of_admission(abort.into()))?;
+            return Ok(person(context, key, vouched.session_id(), request_id));
+        }
         if let Some((identity, token)) = session_token(context, &parts.headers) {
             return admit_session(context, identity, token, parts, request_id);
         }
@@ -311,9 +318,14 @@ fn admit_session(
         permissions: Vec::new(),
         expires_at: Some(session.ends_at),
     };
-    let (tenant_id, principal_id) = (TenantId(session.tenant_id), session.principal_id);
+    Ok(person(context, key, session.session_id, request_id))
+}
+
+/// A member with a session.
+fn person(context: &Context, key: credentials::Caller, session_id: Uuid, request_id: String) -> Caller {
+    let (tenant_id, principal_id) = (TenantId(key.tenant_id), key.principal_id);
     let actor = Actor { tenant_id, kind: ActorKind::Member, principal_id, request_id };
-    Ok(Caller { key, actor, session_id: Some(session.session_id), permits: Permits::new(context.shelf.clone()) })
+    Caller { key, actor, session_id: Some(session_id), permits: Permits::new(context.shelf.clone()) }
 }
 
 const TENANT_NAME: &str = "L10n-Tenant";

@@ -61,6 +61,14 @@ impl WriteTranslation {
         self.content.bytes()
     }
 
+    /// The revision that it replaces; 0: there is none.
+    ///
+    /// # Errors
+    /// Only the store's.
+    pub fn revision(&self, read: &impl Read, tenant_id: TenantId) -> Result<u64, Failure> {
+        Ok(get_row(read, tenant_id, &self.key, &self.locale)?.map_or(0, |row| row.revision))
+    }
+
     /// Whether what it was made from is still what there is: the key's source, its limits, the project's rules.
     ///
     /// # Errors

@@ -157,6 +157,17 @@ impl Expected {
     pub fn check(&self, current: &ETag) -> Result<(), Refusal> {
         match self {
             Expected::Unsaid => Err(Refusal::PreconditionRequired),
+            Expected::Tags(_) => self.check_if_said(current),
+        }
+    }
+
+    /// The same where nothing need be said.
+    ///
+    /// # Errors
+    /// [`Refusal::PreconditionFailed`]
+    pub fn check_if_said(&self, current: &ETag) -> Result<(), Refusal> {
+        match self {
+            Expected::Unsaid => Ok(()),
             Expected::Tags(tags) if tags.iter().any(|tag| tag.matches_strongly(current)) => Ok(()),
             Expected::Tags(_) => Err(Refusal::PreconditionFailed(current.clone())),
         }

@@ -201,8 +201,10 @@ pub struct Route {
     pub key: KeyRule,
     /// What its answer's entity tag begins with in front of the `version` in its body; empty: none, or another.
     pub etag: &'static str,
-    /// Whether it wants `If-Match`.
+    /// Whether it takes `If-Match`.
     pub is_conditional: bool,
+    /// Whether it wants it.
+    pub needs_condition: bool,
     /// What it makes, or tells of.
     pub makes: [Option<Made>; MADE_MAX],
     /// What is particular to the service about it, such as `core`; the description gets `x-core: true`.
@@ -240,6 +242,7 @@ impl Route {
             key: KeyRule::Ignored,
             etag: "",
             is_conditional: false,
+            needs_condition: false,
             makes: [None; MADE_MAX],
             marks: &[],
             codes: &[],
@@ -341,6 +344,14 @@ impl Route {
     /// Wants `If-Match`.
     #[must_use]
     pub const fn conditional(mut self) -> Route {
+        self.is_conditional = true;
+        self.needs_condition = true;
+        self
+    }
+
+    /// Takes `If-Match`, from whoever wants to replace nothing but what he has read.
+    #[must_use]
+    pub const fn conditional_at_will(mut self) -> Route {
         self.is_conditional = true;
         self
     }

@@ -6,9 +6,10 @@ use quintet_platform::service::{
 use quintet_storage::{Abort, Failure, Read};
 
 use super::wire::Forms;
-use crate::access::Action;
+use crate::access::{Action, Wanted};
 use crate::content::keys::{self, ListedKey, get_key};
-use crate::content::model::{Key, KeyId, Source, category_at};
+use crate::content::contexts::find_context;
+use crate::content::model::{FileId, Key, KeyClass, KeyContext, KeyEntry, KeyId, Source, category_at};
 use crate::content::translation::translation_locale;
 use crate::http::{Answered, Call, Caller, LIMIT, Localization};
 use crate::language::Locale;
@@ -56,8 +57,55 @@ const LIST: Route = Route::get("list_keys", "/v1/projects/{project_id}/keys")
     .makes(KEY.noun, "keys/0/id")
     .codes(&["busy"]);
 
+const GET: Route = Route::get("get_key", "/v1/keys/{key_id}")
+    .permission("p_<p>_read")
+    .summary("A key, obsolete or not, and what translators are told of it")
+    .segments(&[KEY])
+    .successes(&[success(200, "KeyView")])
+    .codes(&["busy"]);
+
 /// The endpoints of this file.
-pub const ENDPOINTS: &[Endpoint<Localization>] = &[Endpoint::new(&LIST, |call| Box::pin(list(call)))];
+pub const ENDPOINTS: &[Endpoint<Localization>] = &[
+    Endpoint::new(&LIST, |call| Box::pin(list(call))),
+    Endpoint::new(&GET, |call| Box::pin(get(call))),
+];
+
+async fn get(call: Call) -> Answered {
+    let key_id = call.segment(KEY.name).map(KeyId).ok_or(Refusal::NotFound)?;
+    let context = call.context.clone();
+    let told = context.aside(call.caller.tenant_id(), move |read| {
+        let (key, project) = find_key(read, &call.context.shelf, &call.caller, key_id)?;
+        call.caller.demand(read, Wanted::InProject(project.place(), Action::Read))?;
+        let (entry, tenant_id) = (&key.entry, call.caller.tenant_id());
+        let told = find_context(read, &call.context.shelf, tenant_id, key.file_id, &entry.path)?;
+        Ok(Answer::json(200, write_view(&key, told.as_ref())?))
+    });
+    Ok(told.await.map_err(refusal_of)?)
+}
+
+#[derive(serde::Serialize)]
+struct KeyView<'a> {
+    #[serde(flatten)]
+    key: KeyBody<'a>,
+    project_id: Id,
+    obsolete: bool,
+    class: Option<&'static str>,
+    context: Option<&'a str>,
+    min_length: Option<u32>,
+    max_length: Option<u32>,
+}
+
+fn write_view(key: &Key, told: Option<&KeyContext>) -> Result<Vec<u8>, Failure> {
+    written(&KeyView {
+        key: body(key.key_id, key.file_id, &key.entry),
+        project_id: Id(key.project_id.0),
+        obsolete: key.entry.is_obsolete,
+        class: told.and_then(|told| told.class).map(KeyClass::name),
+        context: told.and_then(|told| told.context.as_deref()),
+        min_length: told.and_then(|told| told.min_length),
+        max_length: told.and_then(|told| told.max_length),
+    })
+}
 
 async fn list(mut call: Call) -> Answered {
     let kind = format!("keys {}", call.segment::<String>(PROJECT.name).unwrap_or_default());
@@ -81,8 +129,7 @@ struct KeyBody<'a> {
     forms: Option<Forms<'a>>,
 }
 
-fn of_key(key: &ListedKey) -> KeyBody<'_> {
-    let entry = &key.entry;
+fn body(key_id: KeyId, file_id: FileId, entry: &KeyEntry) -> KeyBody<'_> {
     let (source, forms) = match &entry.source {
         Source::Text(text) => (Some(text.as_str()), None),
         Source::Forms(forms) => {
@@ -91,7 +138,7 @@ fn of_key(key: &ListedKey) -> KeyBody<'_> {
         }
     };
     let plural = entry.source.is_plural();
-    KeyBody { id: Id(key.key_id.0), file_id: Id(key.file_id.0), path: &entry.path, plural, source, forms }
+    KeyBody { id: Id(key_id.0), file_id: Id(file_id.0), path: &entry.path, plural, source, forms }
 }
 
 #[derive(serde::Serialize)]
@@ -101,5 +148,5 @@ struct KeyPage<'a> {
 }
 
 fn write_page(page: &[ListedKey], next_cursor: Option<String>) -> Result<Vec<u8>, Failure> {
-    written(&KeyPage { keys: page.iter().map(of_key).collect(), next_cursor })
+    written(&KeyPage { keys: page.iter().map(|key| body(key.key_id, key.file_id, &key.entry)).collect(), next_cursor })
 }

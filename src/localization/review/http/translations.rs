@@ -2,6 +2,7 @@
 
 use std::sync::Arc;
 
+use quintet_platform::http::etag::ETag;
 use quintet_platform::json::Json;
 use quintet_platform::service::{
     Answer, Content, Endpoint, Fault, Id, Instant, KeyRule, Route, Stop, json as success, refusal_of, written,
@@ -19,6 +20,7 @@ use crate::language::Locale;
 use crate::refusal::Refusal;
 use crate::review::judging::Standards;
 use crate::review::write::{WriteTranslation, write_translation};
+use crate::spaces::http::locales::expected;
 
 /// The longest text of a translation that a body may have, in characters; what is stored is shorter.
 const TEXT_CHARS_MAX: usize = 262_144;
@@ -42,10 +44,11 @@ const PUT: Route = Route::put("put_translation", "/v1/keys/{key_id}/translations
     .summary("Write the translation of a key, as a draft")
     .segments(&[KEY, LOCALE])
     .key(KeyRule::Required)
+    .conditional_at_will()
     .body(Content::Json("TranslationPut"))
     .successes(&[success(200, "Translation"), success(201, "Translation").about("The first")])
     .marks(&[CORE, TAGGED])
-    .codes(&["key_obsolete", "edit_shape", "value_too_long", "value_unrepresentable", "conflict"]);
+    .codes(&["key_obsolete", "edit_shape", "value_too_long", "value_unrepresentable", "conflict", "precondition_failed"]);
 
 /// The endpoints of this file.
 pub const ENDPOINTS: &[Endpoint<Localization>] =
@@ -62,9 +65,18 @@ async fn get(call: Call) -> Answered {
         let (key, project) = find_key(read, &call.context.shelf, &call.caller, key_id)?;
         call.caller.demand(read, Wanted::InProject(project.place(), Action::Read))?;
         let found = get_translation(read, call.caller.tenant_id(), &key, &locale)?;
-        Ok(Answer::json(200, write_body(&found)?))
+        Ok(Answer::json(200, write_body(&found)?).tagged(&etag_of(revision_of(&found))))
     });
     Ok(told.await.map_err(refusal_of)?)
+}
+
+/// The entity tag of a translation: its revision, 0 where there is none.
+fn etag_of(revision: u64) -> ETag {
+    ETag::strong(&revision.to_string())
+}
+
+fn revision_of(translation: &Translation) -> u64 {
+    translation.written.as_ref().map_or(0, |written| written.revision)
 }
 
 async fn put(call: Call) -> Answered {
@@ -79,13 +91,16 @@ async fn put(call: Call) -> Answered {
     for _ in 0..ATTEMPTS_MAX {
         let prepared = call.context.at_once_or_aside(call.caller.tenant_id(), &asked);
         let (command, actor) = (prepared.await.map_err(refusal_of)?, call.caller.actor.clone());
+        let expected = expected(call);
         let put = change.try_write(move |tx, now| {
             if !command.is_current(tx, actor.tenant_id)? {
                 return Ok(None);
             }
+            expected.check_if_said(&etag_of(command.revision(tx, actor.tenant_id)?))?;
             let translation = write_translation(tx, now, &actor, command)?;
-            let is_first = translation.written.as_ref().is_some_and(|written| written.revision == 1);
-            Ok(Some(Answer::json(if is_first { 201 } else { 200 }, write_body(&translation)?)))
+            let revision = revision_of(&translation);
+            let status = if revision == 1 { 201 } else { 200 };
+            Ok(Some(Answer::json(status, write_body(&translation)?).tagged(&etag_of(revision))))
         });
         if let Some(answer) = put.await? {
             return Ok(answer);
@@ -179,7 +194,7 @@ pub fn write_body(one: &Translation) -> Result<Vec<u8>, Failure> {
         key_id: Id(one.key_id.0),
         locale: &one.locale,
         state: one.state.name(),
-        revision: told.map_or(0, |told| told.revision),
+        revision: revision_of(one),
         text,
         forms,
         updated_by: told.map(|told| Id(told.updated_by)),

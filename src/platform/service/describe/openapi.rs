@@ -69,7 +69,7 @@ fn operation<D: Dialect>(route: &Route, routes: &[&'static Route]) -> Map<String
         let tag = format!("\"{}[0-9]+\"", route.etag);
         let schema =
             json!({"type": "string", "pattern": format!("^{tag}( *, *{tag})*$"), "maxLength": IF_MATCH_CHARS_MAX});
-        parameters.push(parameter("header", "If-Match", true, schema, "The entity tag last read."));
+        parameters.push(parameter("header", "If-Match", route.needs_condition, schema, "The entity tag last read."));
     }
     operation.insert("parameters".to_owned(), json!(parameters));
     let body = content(route.body);
