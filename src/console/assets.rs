@@ -9,6 +9,7 @@ use super::door::Console;
 
 const STYLE: &str = include_str!("../../assets/console/style.css");
 const SIGN_IN: &str = include_str!("../../assets/console/sign-in.js");
+const EDITOR: &str = include_str!("../../assets/console/editor.js");
 const LIVE: &str = include_str!("../../assets/console/live.js");
 const ICON: &str = include_str!("../../assets/console/icon.svg");
 
@@ -20,6 +21,7 @@ pub fn routes() -> Router<Console> {
     Router::new()
         .route("/console/style.css", file("text/css; charset=utf-8", STYLE))
         .route("/console/sign-in.js", file("text/javascript; charset=utf-8", SIGN_IN))
+        .route("/console/editor.js", file("text/javascript; charset=utf-8", EDITOR))
         .route("/console/live.js", file("text/javascript; charset=utf-8", LIVE))
         .route("/console/icon.svg", file("image/svg+xml", ICON))
 }
@@ -30,12 +32,12 @@ mod tests {
 
     #[test]
     fn they_bring_nothing_from_elsewhere_and_are_small() {
-        for text in [STYLE, SIGN_IN, LIVE] {
+        for text in [STYLE, SIGN_IN, LIVE, EDITOR] {
             assert!(!text.contains("url(") && !text.contains("@import") && !text.contains("://"));
         }
         for sink in ["innerHTML", "outerHTML", "insertAdjacentHTML", "document.write", "eval("] {
-            assert!(!SIGN_IN.contains(sink) && !LIVE.contains(sink), "{sink}");
+            assert!([SIGN_IN, LIVE, EDITOR].iter().all(|script| !script.contains(sink)), "{sink}");
         }
-        assert!(STYLE.len() + SIGN_IN.len() + LIVE.len() < 100_000);
+        assert!([STYLE, SIGN_IN, LIVE, EDITOR].iter().map(|text| text.len()).sum::<usize>() < 100_000);
     }
 }

@@ -10,9 +10,14 @@ const FORM_BYTES_MAX: usize = 16 << 10;
 
 /// Reads a form. What it has besides what is asked for is nothing to anybody.
 pub async fn read(body: Body) -> Result<Query, Notice> {
-    let bytes = axum::body::to_bytes(body, FORM_BYTES_MAX).await.map_err(|_| Notice::TooLarge)?;
+    read_of(body, FORM_BYTES_MAX, "").await
+}
+
+/// The same of a form that may be larger, and in which one field may occur more than once.
+pub async fn read_of(body: Body, bytes_max: usize, repeatable: &str) -> Result<Query, Notice> {
+    let bytes = axum::body::to_bytes(body, bytes_max).await.map_err(|_| Notice::TooLarge)?;
     let text = std::str::from_utf8(&bytes).map_err(|_| Notice::Malformed)?;
-    Query::parse(Some(text)).map_err(|_| Notice::Malformed)
+    Query::parse_with(Some(text), |name| name == repeatable).map_err(|_| Notice::Malformed)
 }
 
 /// Where a visitor goes on: a path of ours, whatever the form says.

@@ -3,7 +3,7 @@
 use std::convert::Infallible;
 use std::time::{Duration, Instant};
 
-use axum::extract::FromRequestParts;
+use axum::extract::{FromRequestParts, MatchedPath};
 use axum::response::{IntoResponse, Redirect, Response};
 use http::request::Parts;
 use quintet_localization::operator::{Known, known_member};
@@ -18,6 +18,7 @@ use quintet_storage::{Abort, Failure, Timestamp, WriteTx};
 use super::door::{Console, Door};
 use super::notice::Notice;
 use super::pages::Frame;
+use super::projects;
 use super::rooms::Asking;
 use super::words::Language;
 
@@ -75,7 +76,9 @@ impl Anybody {
 
     /// Leads to where people sign in, and from there back. Of the address the path alone goes along: no secret is in that.
     fn asked_to_sign_in(&self, parts: &Parts) -> Response {
-        let back = if parts.method == http::Method::GET { self.frame.path.as_str() } else { "/" };
+        // What was sent to a page that can be looked at leads back to that page.
+        let is_page = parts.extensions.get::<MatchedPath>().is_some_and(|matched| matched.as_str() == projects::EDITOR);
+        let back = if is_page || parts.method == http::Method::GET { self.frame.path.as_str() } else { "/" };
         let address = match back {
             "/" => "/sign-in".to_owned(),
             path => format!("/sign-in?next={}", encode_segment(path)),
