@@ -91,6 +91,7 @@ impl Door {
                     &[
                         NavigationLink::new("/", "home.title"),
                         NavigationLink::of("/projects", "projects.title", Service::Localization),
+                        NavigationLink::of("/approvals", "approvals.title", Service::Localization),
                         NavigationLink::of("/runs", "runs.title", Service::Runs),
                         NavigationLink::of("/ledger", "ledger.title", Service::Ledger),
                         NavigationLink::new("/sessions", "sessions.title"),

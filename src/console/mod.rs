@@ -18,6 +18,7 @@
 //! · `guard` (before and behind every page) · `visitor` (who asks), `form` · `assets`, `sign_in`, `sessions` (both
 //! doors) · `status`, `doctor`, `tenants` (operators) · `home` (members).
 
+mod approvals;
 mod assets;
 mod doctor;
 mod door;
@@ -64,7 +65,11 @@ pub fn operators(app: &App) -> Router {
 /// The pages of members: a listener of their own.
 pub fn members(app: &App) -> Router {
     let console = Console::new(app, Door::Members);
-    let pages = Router::new().route("/", get(home::show)).merge(projects::routes()).fallback(async || Notice::NotFound);
+    let pages = Router::new()
+        .route("/", get(home::show))
+        .merge(projects::routes())
+        .merge(approvals::routes())
+        .fallback(async || Notice::NotFound);
     let live = async || ([(header::CONTENT_TYPE, "application/json")], r#"{"status":"ok"}"#);
     // Whoever watches the process knows no host of it.
     with_both(pages, console).route("/livez", get(live))

@@ -120,6 +120,11 @@ impl Asking {
         Asking { rooms: rooms.clone(), vouched }
     }
 
+    /// The member, for verbs that no route has.
+    pub fn vouched(&self) -> &Vouched {
+        &self.vouched
+    }
+
     /// The answer as it is sent: for whatever is passed on.
     ///
     /// # Errors

@@ -90,7 +90,7 @@ pub use crate::http::Localization;
 pub use crate::identity::{Identity, NoPublicUrl};
 pub use crate::proof::{AuditStanding, audit_key, audit_standing, prepare};
 pub use crate::refusal::CODES;
-pub use crate::settlements::operator as decision_operator;
+pub use crate::settlements::{member as decision_member, operator as decision_operator};
 pub use crate::verify::verify;
 pub use crate::webhooks::WEBHOOKS;
 

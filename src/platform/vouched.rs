@@ -27,6 +27,18 @@ impl Vouched {
         Vouched { tenant_id, principal_id, session_id, ends_at }
     }
 
+    /// In which tenant.
+    #[must_use]
+    pub fn tenant_id(&self) -> Uuid {
+        self.tenant_id
+    }
+
+    /// The member.
+    #[must_use]
+    pub fn principal_id(&self) -> Uuid {
+        self.principal_id
+    }
+
     /// The session.
     #[must_use]
     pub fn session_id(&self) -> Uuid {
@@ -65,7 +77,12 @@ impl Vouched {
     ///
     /// # Errors
     /// As [`Vouched::admit`].
-    pub fn check(&self, read: &impl Read, service: Service, permission: Option<&str>) -> Result<(), Abort<AuthRefusal>> {
+    pub fn check(
+        &self,
+        read: &impl Read,
+        service: Service,
+        permission: Option<&str>,
+    ) -> Result<(), Abort<AuthRefusal>> {
         if !is_there(read, self.session_id)? {
             return Err(AuthRefusal::Unauthenticated.into());
         }

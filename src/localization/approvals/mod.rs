@@ -27,7 +27,7 @@ mod tell;
 mod verify;
 mod view;
 
-pub use quorum::names_needed;
+pub use quorum::{names_needed, request_asked_by};
 pub use settle::{Settle, settle};
 pub use submit::submit_again;
 pub use tables::TABLES;

@@ -1,6 +1,6 @@
 //! How many people it takes (localization, W6).
 
-use quintet_storage::{Failure, Read};
+use quintet_storage::{Failure, Read, Uuid};
 
 use super::tables::{APPROVAL_ITEMS, APPROVAL_REQUESTS};
 use crate::accounts::settings::get_settings;
@@ -36,4 +36,12 @@ pub fn names_needed(read: &impl Read, shelf: &Shelf, subject: &Subject) -> Resul
         }
     }
     Ok(1)
+}
+
+/// Who asked for an approval.
+///
+/// # Errors
+/// Only the store's.
+pub fn request_asked_by(read: &impl Read, tenant_id: TenantId, request_id: Uuid) -> Result<Option<Uuid>, Failure> {
+    Ok(read.get(&APPROVAL_REQUESTS, &(tenant_id, request_id))?.map(|row| Uuid::from_bytes(row.created_by)))
 }

@@ -56,6 +56,15 @@ pub enum DeskRefusal {
     /// It needs another name.
     #[error("{0:?} has approved it already; it takes {1} different names")]
     SameName(String, u64),
+    /// Whoever says so may not.
+    #[error("this takes the permission decision_decide, and a session that goes on")]
+    NotPermitted,
+    /// It was asked for by the same person.
+    #[error("whoever asks for something does not decide it")]
+    OwnWish,
+    /// Something else was looked at.
+    #[error("this is not the context that is decided on")]
+    OtherContext,
     /// Nobody said why.
     #[error("a rejection needs a reason")]
     NoReason,

@@ -1,9 +1,10 @@
 //! What lies on the desk.
 
-use quintet_storage::{Failure, Read, Uuid};
+use quintet_storage::{Failure, Read, Scan, Uuid};
 
 use super::model::DeskDecision;
 use super::tables::{DESK_CONTEXTS, DESK_DECISIONS, DESK_PENDING};
+use crate::model::TenantId;
 use crate::rows;
 
 /// One decision.
@@ -37,6 +38,35 @@ pub fn list_decisions(read: &impl Read, all: bool) -> Result<Vec<DeskDecision>, 
         rows::each(read, &DESK_PENDING, |decision_id, _| {
             found.extend(get_decision(read, decision_id)?);
             Ok(())
+        })?;
+    }
+    Ok(found)
+}
+
+/// Decisions of a tenant, the newest first, at most so many: those that wait, or with `all` those that were taken, too.
+///
+/// # Errors
+/// Only the store's.
+pub fn decisions_of(
+    read: &impl Read,
+    tenant_id: TenantId,
+    all: bool,
+    limit: usize,
+) -> Result<Vec<DeskDecision>, Failure> {
+    let mut found = Vec::new();
+    let mut take = |decision: DeskDecision| {
+        if decision.subject.tenant_id == tenant_id {
+            found.push(decision);
+        }
+        found.len() < limit
+    };
+    // Ids are as old as what they name.
+    let newest_first = || Scan::all().newest_first();
+    if all {
+        rows::each_while(read, &DESK_DECISIONS, newest_first, |id, row| Ok::<_, Failure>(take(row.into_decision(id))))?;
+    } else {
+        rows::each_while(read, &DESK_PENDING, newest_first, |id, _| {
+            Ok::<_, Failure>(get_decision(read, id)?.is_none_or(&mut take))
         })?;
     }
     Ok(found)

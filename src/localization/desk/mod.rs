@@ -31,7 +31,7 @@ mod tests;
 
 pub use calls::{Calls, OwnListener};
 pub use decide::{Decide, DeskRefusal, ExpiredDecisions, Verdict, decide};
-pub use list::{get_context, get_decision, list_decisions};
+pub use list::{decisions_of, get_context, get_decision, list_decisions};
 pub use model::DeskDecision;
 pub use secret::webhook_secret;
 pub use service::Desk;

@@ -28,7 +28,7 @@ mod verify;
 
 pub use lapse::ExpiredLicences;
 pub use recount::Recounting;
-pub use request::submit_again;
+pub use request::{licence_asked_by, submit_again};
 pub use settle::{Settle, settle};
 pub use tables::TABLES;
 pub use verify::verify;

@@ -235,3 +235,16 @@ pub async fn submit_again(
         Err(abort) => Err(abort),
     }
 }
+
+/// Who asked for a licence.
+///
+/// # Errors
+/// Only the store's.
+pub fn licence_asked_by(
+    read: &impl Read,
+    tenant_id: TenantId,
+    project_id: ProjectId,
+    licence_id: Uuid,
+) -> Result<Option<Uuid>, Failure> {
+    Ok(read.get(&LICENCES, &(tenant_id, project_id, licence_id))?.map(|row| Uuid::from_bytes(row.created_by)))
+}

@@ -4,9 +4,11 @@
 //! open decisions every ten minutes and at their expiry, and a start after a crash. None believes anything but what the
 //! service says when it is asked.
 //!
-//! Reading order: `settle` · `rereads` · `http` (the webhook) · `operator` (the desk, for the command line).
+//! Reading order: `settle` · `rereads` · `http` (the webhook) · `operator` (the desk, for the command line),
+//! `member` (the same, for members at the console).
 
 pub mod http;
+pub mod member;
 pub mod operator;
 mod rereads;
 mod settle;

@@ -15,7 +15,7 @@ use crate::desk::{self, Decide, Desk, DeskDecision, get_context, get_decision, l
 pub use crate::desk::{DeskRefusal, Verdict};
 
 /// How long a decision may wait for the writer.
-const WRITER_TIME: Duration = Duration::from_secs(10);
+pub(super) const WRITER_TIME: Duration = Duration::from_secs(10);
 
 /// JSON of this room as the administration socket has it.
 fn value(json: &Json) -> Value {
@@ -23,7 +23,7 @@ fn value(json: &Json) -> Value {
 }
 
 /// A decision in a list (localization, W6).
-fn view(decision: &DeskDecision) -> Value {
+pub(super) fn view(decision: &DeskDecision) -> Value {
     json!({
         "decision_id": decision.decision_id.to_string(),
         "tenant_id": decision.subject.tenant_id.0.to_string(),
@@ -37,7 +37,7 @@ fn view(decision: &DeskDecision) -> Value {
 }
 
 /// Everything of a decision.
-fn whole(context: &Context, decision: &DeskDecision) -> Result<Value, Failure> {
+pub(super) fn whole(context: &Context, decision: &DeskDecision) -> Result<Value, Failure> {
     let read = context.store.read();
     let shown = get_context(&read, decision.decision_id)?;
     let shown = parse(shown.as_bytes(), Limits::default()).map_or(Value::Null, |json| value(&json));

@@ -2,6 +2,7 @@
 
 mod attacks;
 mod browser;
+mod editor;
 mod members;
 mod pages;
 

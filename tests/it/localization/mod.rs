@@ -10,7 +10,7 @@ mod crash;
 mod decisions;
 mod exchange;
 mod figures;
-mod files;
+pub mod files;
 mod grants;
 mod l10n;
 mod late;

@@ -7,8 +7,8 @@ use quintet_storage::{Abort, Failure, Read};
 
 use super::wire::Forms;
 use crate::access::{Action, Wanted};
-use crate::content::keys::{self, ListedKey, get_key};
 use crate::content::contexts::find_context;
+use crate::content::keys::{self, ListedKey, get_key};
 use crate::content::model::{FileId, Key, KeyClass, KeyContext, KeyEntry, KeyId, Source, category_at};
 use crate::content::translation::translation_locale;
 use crate::http::{Answered, Call, Caller, LIMIT, Localization};
@@ -65,10 +65,8 @@ const GET: Route = Route::get("get_key", "/v1/keys/{key_id}")
     .codes(&["busy"]);
 
 /// The endpoints of this file.
-pub const ENDPOINTS: &[Endpoint<Localization>] = &[
-    Endpoint::new(&LIST, |call| Box::pin(list(call))),
-    Endpoint::new(&GET, |call| Box::pin(get(call))),
-];
+pub const ENDPOINTS: &[Endpoint<Localization>] =
+    &[Endpoint::new(&LIST, |call| Box::pin(list(call))), Endpoint::new(&GET, |call| Box::pin(get(call)))];
 
 async fn get(call: Call) -> Answered {
     let key_id = call.segment(KEY.name).map(KeyId).ok_or(Refusal::NotFound)?;

@@ -48,7 +48,14 @@ const PUT: Route = Route::put("put_translation", "/v1/keys/{key_id}/translations
     .body(Content::Json("TranslationPut"))
     .successes(&[success(200, "Translation"), success(201, "Translation").about("The first")])
     .marks(&[CORE, TAGGED])
-    .codes(&["key_obsolete", "edit_shape", "value_too_long", "value_unrepresentable", "conflict", "precondition_failed"]);
+    .codes(&[
+        "key_obsolete",
+        "edit_shape",
+        "value_too_long",
+        "value_unrepresentable",
+        "conflict",
+        "precondition_failed",
+    ]);
 
 /// The endpoints of this file.
 pub const ENDPOINTS: &[Endpoint<Localization>] =
