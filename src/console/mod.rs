@@ -16,18 +16,23 @@
 //!
 //! Reading order: `words` (texts in two languages), `foreign`, `door` · `pages` (what the files are given), `notice`
 //! · `guard` (before and behind every page) · `visitor` (who asks), `form` · `assets`, `sign_in`, `sessions` (both
-//! doors) · `status`, `doctor`, `tenants` (operators) · `home` (members).
+//! doors) · `status`, `doctor`, `tenants` (operators) · `home` (members) · `address`, `plot`,
+//! `download`, `ledger` (what members read).
 
+mod address;
 mod approvals;
 mod assets;
 mod doctor;
 mod door;
+mod download;
 mod foreign;
 mod form;
 mod guard;
 mod home;
+mod ledger;
 mod notice;
 mod pages;
+mod plot;
 mod projects;
 mod rooms;
 mod sessions;
@@ -69,6 +74,7 @@ pub fn members(app: &App) -> Router {
         .route("/", get(home::show))
         .merge(projects::routes())
         .merge(approvals::routes())
+        .merge(ledger::routes())
         .fallback(async || Notice::NotFound);
     let live = async || ([(header::CONTENT_TYPE, "application/json")], r#"{"status":"ok"}"#);
     // Whoever watches the process knows no host of it.

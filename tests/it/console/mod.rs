@@ -3,6 +3,7 @@
 mod attacks;
 mod browser;
 mod editor;
+mod ledger;
 mod members;
 mod pages;
 
