@@ -97,7 +97,7 @@ mod tests {
     use quintet_storage::WriteTx;
 
     use super::*;
-    use crate::access::{CreateTenant, Services, create_tenant, suspend_tenant};
+    use crate::access::{CreateTenant, create_tenant, suspend_tenant};
     use crate::people::{forbid, permit};
     use crate::testing::TestStore;
 
@@ -129,7 +129,7 @@ mod tests {
         assert_eq!(admit(Service::Runs, Some("svc_run_control")), refused(AuthRefusal::Forbidden));
         // Its session is none, so that nothing is changed in its name.
         let check = vouched.check(&test.store.read(), Service::Runs, Some("svc_run_read"));
-        assert_eq!(check, refused(AuthRefusal::Unauthenticated));
+        assert_eq!(check, Err(Abort::Refused(AuthRefusal::Unauthenticated)));
         write(&test, move |tx, now| {
             forbid(tx, now, (tenant_id, principal_id), &names, "op").map_err(Abort::<AuthRefusal>::Failed)
         });
