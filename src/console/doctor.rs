@@ -1,5 +1,7 @@
 //! What is wrong, and the cure: what `quintet doctor` finds, seen by the appliance's own user.
 
+use std::time::Instant;
+
 use axum::extract::State;
 use axum::response::Response;
 use http::StatusCode;
@@ -9,19 +11,18 @@ use super::notice::Notice;
 use super::pages::{DoctorPage, FindingLine, answer};
 use super::visitor::Operator;
 use crate::admin::status;
-use crate::doctor::examination::examine_running;
+use crate::doctor::examination::{LeftBehind, examine_running};
 use crate::doctor::subject::{Finding, State as Grade};
 
-/// The page. One examination at a time: each starts threads and programs, and takes some seconds at most.
+/// The page.
 pub async fn show(State(console): State<Console>, operator: Operator) -> Result<Response, Notice> {
-    let _turn = console.examinations.acquire().await.map_err(|_| Notice::Unavailable)?;
     let app = console.app.clone();
-    let examined = tokio::task::spawn_blocking(move || {
+    let examine = move |left: &LeftBehind| {
         let status = status::show(&app)?;
-        Ok::<_, Notice>(examine_running(&app.config, app.store.directory(), status))
-    });
-    let findings = examined.await.map_err(|_| Notice::Unavailable)??;
-    let (right, mut wrong): (Vec<_>, Vec<_>) = findings.into_iter().partition(|finding| finding.state == Grade::Ok);
+        Ok::<_, Notice>(examine_running(&app.config, app.store.directory(), status, left))
+    };
+    let findings = console.examinations.findings(Instant::now(), examine).await?;
+    let (right, mut wrong): (Vec<_>, Vec<_>) = findings.iter().cloned().partition(|finding| finding.state == Grade::Ok);
     wrong.sort_by_key(|finding| finding.state == Grade::Warning);
     let lines = |findings: Vec<Finding>| findings.into_iter().map(line).collect();
     Ok(answer(StatusCode::OK, &DoctorPage { frame: operator.frame, wrong: lines(wrong), right: lines(right) }))

@@ -7,8 +7,8 @@ use http::uri::Authority;
 use quintet_platform::access::Service;
 use quintet_platform::http::origin::scheme;
 use quintet_platform::http::web_origin::web_origin;
-use tokio::sync::Semaphore;
 
+use super::examinations::Examinations;
 use super::rooms::Rooms;
 use crate::admin::console::LOCAL_HOST;
 use crate::app::App;
@@ -109,8 +109,8 @@ pub struct Console {
     pub app: App,
     /// Which door it is.
     pub door: Door,
-    /// One examination of everything at a time.
-    pub examinations: Arc<Semaphore>,
+    /// Examinations of everything, for the page of the doctor.
+    pub examinations: Arc<Examinations>,
     /// The rooms that members' pages ask.
     pub rooms: Option<Rooms>,
     /// The origin under which the operator says that it is reached, and its host.
@@ -130,7 +130,7 @@ impl Console {
             Some((origin, host))
         });
         let rooms = (door == Door::Members).then(|| Rooms::of(app));
-        Console { app: app.clone(), door, examinations: Arc::new(Semaphore::new(1)), rooms, public }
+        Console { app: app.clone(), door, examinations: Arc::default(), rooms, public }
     }
 
     /// The origin that a request was made to, as browsers write it. `None`: its host is none of ours, whatever address that

@@ -16,7 +16,7 @@
 //!
 //! Reading order: `words` (texts in two languages), `foreign`, `door` · `pages` (what the files are given), `notice`
 //! · `guard` (before and behind every page) · `visitor` (who asks), `form` · `assets`, `sign_in`, `sessions` (both
-//! doors) · `status`, `doctor`, `tenants` (operators) · `home` (members) · `address`, `plot`,
+//! doors) · `status`, `examinations`, `doctor`, `tenants` (operators) · `home` (members) · `address`, `plot`,
 //! `download`, `ledger` (what members read).
 
 mod address;
@@ -24,6 +24,7 @@ mod approvals;
 mod assets;
 mod doctor;
 mod door;
+mod examinations;
 mod download;
 mod foreign;
 mod form;

@@ -23,6 +23,8 @@ pub enum Notice {
     TooLarge,
     /// The visitor's tenant is suspended.
     Suspended,
+    /// Too many ask for the same at once.
+    Busy,
     /// The store could not do it now.
     Unavailable,
 }
@@ -30,7 +32,7 @@ pub enum Notice {
 impl Notice {
     /// All of them.
     #[cfg(test)]
-    pub const ALL: [Notice; 8] = [
+    pub const ALL: [Notice; 9] = [
         Notice::StrangeHost,
         Notice::ForeignOrigin,
         Notice::NotFound,
@@ -38,6 +40,7 @@ impl Notice {
         Notice::Malformed,
         Notice::TooLarge,
         Notice::Suspended,
+        Notice::Busy,
         Notice::Unavailable,
     ];
 
@@ -49,7 +52,7 @@ impl Notice {
             Notice::Method => StatusCode::METHOD_NOT_ALLOWED,
             Notice::Malformed => StatusCode::BAD_REQUEST,
             Notice::TooLarge => StatusCode::PAYLOAD_TOO_LARGE,
-            Notice::Unavailable => StatusCode::SERVICE_UNAVAILABLE,
+            Notice::Busy | Notice::Unavailable => StatusCode::SERVICE_UNAVAILABLE,
         }
     }
 
@@ -63,6 +66,7 @@ impl Notice {
             Notice::Malformed => ("notice.malformed", "notice.malformed.text"),
             Notice::TooLarge => ("notice.too_large", "notice.too_large.text"),
             Notice::Suspended => ("notice.suspended", "notice.suspended.text"),
+            Notice::Busy => ("notice.busy", "notice.busy.text"),
             Notice::Unavailable => ("notice.unavailable", "notice.unavailable.text"),
         }
     }

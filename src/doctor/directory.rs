@@ -1,10 +1,12 @@
 //! The data directory: whose it is, the disk it lies on, the root key.
 
+use std::fs::File;
 use std::io::{self, Write};
 use std::os::unix::fs::MetadataExt;
 use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant};
 
+use quintet_platform::secrets::random_bytes;
 use quintet_storage::has_file_handles;
 
 use super::subject::{Finding, Subject};
@@ -273,36 +275,43 @@ pub fn check_sync(subject: &Subject) -> Vec<Finding> {
 }
 
 /// How long some small writes take until they are on the disk; ascending. Also tries what a start relies on: that a file
-/// is renamed over another, and the directory synced.
+/// is renamed over another, and the directory synced. Others may do the same at the same time.
 fn measure(data: &Path) -> io::Result<Vec<Duration>> {
-    let path = data.join(format!("doctor-{}.tmp", std::process::id()));
+    let path = data.join(format!("doctor-{:032x}.tmp", u128::from_ne_bytes(random_bytes())));
     let renamed = path.with_extension("tmp2");
-    let measured = (|| {
-        let mut file = std::fs::OpenOptions::new().write(true).create_new(true).open(&path)?;
-        let mut times = Vec::new();
-        for _ in 0..SYNCS {
-            file.write_all(&[0; 4096])?;
-            let begun = Instant::now();
-            file.sync_data()?;
-            times.push(begun.elapsed());
-        }
-        std::fs::OpenOptions::new().write(true).create_new(true).open(&renamed)?;
-        std::fs::rename(&path, &renamed)?;
-        std::fs::File::open(data)?.sync_all()?;
-        let length = u64::from(SYNCS) * 4096;
-        if path.exists() || std::fs::metadata(&renamed)?.len() != length {
-            return Err(io::Error::other("a renamed file is not where it should be"));
-        }
-        times.sort_unstable();
-        Ok(times)
-    })();
-    for left in [&path, &renamed] {
-        match std::fs::remove_file(left) {
-            Err(error) if error.kind() != io::ErrorKind::NotFound && measured.is_ok() => return Err(error),
-            _ => {}
-        }
+    let file = create(&path)?;
+    let measured = create(&renamed).and_then(|_| removed(&renamed, try_writes(file, data, &path, &renamed)));
+    removed(&path, measured)
+}
+
+fn create(path: &Path) -> io::Result<File> {
+    File::options().write(true).create_new(true).open(path)
+}
+
+/// Removes what was made for a trial, if it is still there. That it cannot be removed fails a trial that went well.
+fn removed<T>(made: &Path, tried: io::Result<T>) -> io::Result<T> {
+    match (tried, std::fs::remove_file(made)) {
+        (Ok(_), Err(error)) if error.kind() != io::ErrorKind::NotFound => Err(error),
+        (tried, _) => tried,
     }
-    measured
+}
+
+fn try_writes(mut file: File, data: &Path, path: &Path, renamed: &Path) -> io::Result<Vec<Duration>> {
+    let mut times = Vec::new();
+    for _ in 0..SYNCS {
+        file.write_all(&[0; 4096])?;
+        let begun = Instant::now();
+        file.sync_data()?;
+        times.push(begun.elapsed());
+    }
+    std::fs::rename(path, renamed)?;
+    File::open(data)?.sync_all()?;
+    let length = u64::from(SYNCS) * 4096;
+    if path.exists() || std::fs::metadata(renamed)?.len() != length {
+        return Err(io::Error::other("a renamed file is not where it should be"));
+    }
+    times.sort_unstable();
+    Ok(times)
 }
 
 fn syncing(times: Vec<Duration>) -> Finding {
@@ -446,6 +455,22 @@ mod tests {
         );
         assert_eq!(syncing(vec![Duration::from_millis(2); 8]).state, State::Ok);
         assert!(measure(Path::new("/proc")).is_err());
+    }
+
+    #[test]
+    fn several_measure_at_once_and_remove_what_they_made_alone() {
+        let directory = tempfile::tempdir().unwrap();
+        // What another one, or one that was killed, has left.
+        let others = directory.path().join(format!("doctor-{}.tmp", std::process::id()));
+        std::fs::write(&others, "theirs").unwrap();
+        std::thread::scope(|scope| {
+            let measuring: Vec<_> = (0..8).map(|_| scope.spawn(|| measure(directory.path()))).collect();
+            for measured in measuring {
+                assert_eq!(measured.join().unwrap().unwrap().len(), SYNCS as usize);
+            }
+        });
+        assert_eq!(std::fs::read_dir(directory.path()).unwrap().count(), 1);
+        assert_eq!(std::fs::read_to_string(&others).unwrap(), "theirs");
     }
 
     #[test]

@@ -7,6 +7,7 @@
 
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::mpsc::{Receiver, channel};
 use std::time::{Duration, Instant};
 
@@ -67,6 +68,39 @@ const CHECKS: &[(&str, Check)] = &[
     ("seccomp", kernel::check_seccomp),
 ];
 
+/// Which checks of former examinations still hang: they are not started again, or each examination would leave its threads
+/// behind. Clones share it.
+#[derive(Clone)]
+pub struct LeftBehind(Arc<[AtomicBool]>);
+
+impl Default for LeftBehind {
+    fn default() -> LeftBehind {
+        LeftBehind(CHECKS.iter().map(|_| AtomicBool::new(false)).collect())
+    }
+}
+
+impl LeftBehind {
+    /// Begins a check by its place among all. `None`: it is still under way.
+    fn begin(&self, place: usize) -> Option<UnderWay> {
+        let is_under_way = self.0.get(place)?.swap(true, Ordering::AcqRel);
+        (!is_under_way).then(|| UnderWay { checks: Arc::clone(&self.0), place })
+    }
+}
+
+/// A check that is under way until this is dropped.
+struct UnderWay {
+    checks: Arc<[AtomicBool]>,
+    place: usize,
+}
+
+impl Drop for UnderWay {
+    fn drop(&mut self) {
+        if let Some(is_under_way) = self.checks.get(self.place) {
+            is_under_way.store(false, Ordering::Release);
+        }
+    }
+}
+
 /// Looks at everything. Takes some seconds at most, whatever hangs.
 #[must_use]
 pub fn examine(config: Option<PathBuf>, data: Option<PathBuf>) -> Vec<Finding> {
@@ -74,13 +108,13 @@ pub fn examine(config: Option<PathBuf>, data: Option<PathBuf>) -> Vec<Finding> {
     let Ok(subject) = gathered.recv_timeout(2 * PATIENCE) else {
         return vec![hangs("data directory", 2 * PATIENCE)];
     };
-    check_all(subject)
+    check_all(subject, &LeftBehind::default())
 }
 
 /// Looks at everything from within an appliance that runs: with its configuration, by its user's rights. Takes some seconds
-/// at most, whatever hangs.
+/// at most, whatever hangs; what hung in a former examination and still does is `left` alone.
 #[must_use]
-pub fn examine_running(config: &Config, data_dir: &Path, status: StatusView) -> Vec<Finding> {
+pub fn examine_running(config: &Config, data_dir: &Path, status: StatusView, left: &LeftBehind) -> Vec<Finding> {
     let subject = Subject {
         data_dir: data_dir.to_path_buf(),
         config: Ok(config.clone()),
@@ -90,20 +124,27 @@ pub fn examine_running(config: &Config, data_dir: &Path, status: StatusView) -> 
         now: Clock::system().now(),
         forbidden: forbidden(data_dir),
     };
-    check_all(subject)
+    check_all(subject, left)
 }
 
-fn check_all(subject: Subject) -> Vec<Finding> {
+fn check_all(subject: Subject, left: &LeftBehind) -> Vec<Finding> {
     let subject = Arc::new(subject);
     let begun = Instant::now();
-    let running = CHECKS.iter().map(|(name, check)| {
-        let subject = Arc::clone(&subject);
-        (*name, start(move || check(&subject)))
+    let running = CHECKS.iter().enumerate().map(|(place, (name, check))| {
+        let (subject, check) = (Arc::clone(&subject), *check);
+        let begin = |under_way: UnderWay| {
+            start(move || {
+                let _under_way = under_way;
+                check(&subject)
+            })
+        };
+        (*name, left.begin(place).map(begin))
     });
     let running: Vec<_> = running.collect();
-    let wait = |(name, findings): (&'static str, Receiver<Vec<Finding>>)| {
-        let left = PATIENCE.saturating_sub(begun.elapsed());
-        findings.recv_timeout(left).unwrap_or_else(|_| vec![hangs(name, PATIENCE)])
+    let wait = |(name, findings): (&'static str, Option<Receiver<Vec<Finding>>>)| {
+        let patience = PATIENCE.saturating_sub(begun.elapsed());
+        let found = findings.and_then(|findings| findings.recv_timeout(patience).ok());
+        found.unwrap_or_else(|| vec![hangs(name, PATIENCE)])
     };
     running.into_iter().flat_map(wait).collect()
 }
@@ -177,6 +218,25 @@ mod tests {
         assert!(never.recv_timeout(Duration::from_millis(50)).is_err());
         assert!(begun.elapsed() < Duration::from_secs(5));
         assert_eq!(hangs("disk", PATIENCE).state, State::Problem);
+    }
+
+    #[test]
+    fn what_still_hangs_is_not_started_again() {
+        let left = LeftBehind::default();
+        let under_way = left.begin(3).unwrap();
+        let (again, other) = (left.clone().begin(3), left.begin(4));
+        assert!(again.is_none() && other.is_some(), "the same check, and another one");
+        drop(under_way);
+        let ended = left.begin(3).unwrap();
+        let (go, gone) = channel::<()>();
+        let never = start(move || {
+            let _ended = ended;
+            gone.recv().is_ok()
+        });
+        assert!(left.begin(3).is_none(), "it hangs in its thread");
+        drop(go);
+        assert_eq!(never.recv(), Ok(false));
+        assert!(left.begin(3).is_some());
     }
 
     #[test]

@@ -1,9 +1,15 @@
 //! What somebody tries who is not to get in, or not to have anything done.
 
+use std::io::Write as _;
+
 use super::{
     Browser, MEMBER, OPERATOR, appliance, cookie_of, invited, is_turned_away, member_link, operator, operator_link,
     token_of,
 };
+use crate::support::appliance::Setup;
+
+/// More checks than one examination makes.
+const CHECKS_MAX: usize = 36;
 
 #[test]
 fn forms_from_elsewhere_change_nothing() {
@@ -189,4 +195,28 @@ fn no_token_is_logged_or_told_again() {
         assert!(!page.contains(token) && !page.contains(secret), "{path}");
     }
     assert!(!appliance.log().contains(token) && !appliance.log().contains(secret));
+}
+
+#[test]
+fn examinations_that_nobody_waits_for_are_one_at_a_time() {
+    let appliance = Setup::new().start();
+    let browser = operator(&appliance);
+    let threads = || {
+        let tasks = std::fs::read_dir(format!("/proc/{}/task", appliance.pid())).unwrap().flatten();
+        let names = tasks.filter_map(|task| std::fs::read_to_string(task.path().join("comm")).ok());
+        names.filter(|name| name.trim_end() == "doctor").count()
+    };
+    let request = format!("GET /doctor HTTP/1.1\r\nHost: {}\r\nCookie: {}\r\n\r\n", browser.host, browser.cookie());
+    let mut most = 0;
+    for _ in 0..60 {
+        let mut stream = appliance.connect("operations").unwrap();
+        stream.write_all(request.as_bytes()).unwrap();
+        // Long enough for it to begin.
+        most = (0..20).map(|_| threads()).fold(most, usize::max);
+    }
+    assert!(most <= CHECKS_MAX, "{most} checks at once");
+    // Those who have gone may still take the places of those who wait.
+    let page = std::iter::repeat_with(|| browser.get("/doctor")).find(|page| page.status != 503).unwrap();
+    assert_eq!(page.status, 200);
+    assert!(!page.text.contains("Nothing can be written"), "{}", page.text);
 }
