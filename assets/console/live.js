@@ -1,12 +1,13 @@
-// Keeps the figures of a page fresh: asks for the page anew while somebody looks at it, and takes over what stands in places
-// that say so. It takes text alone, never markup; a page whose places are others, such as the one to sign in on, is opened.
+// Keeps the figures of a page fresh: asks for the page anew while somebody looks at it, says that it is not he who asks, so
+// that it keeps nobody in, and takes over what stands in places that say so. It takes text alone, never markup; a page whose places are others, such as the one to sign in on, is opened.
 "use strict";
 
 const EVERY_MS = 5000;
 const policy = window.trustedTypes?.createPolicy("console", { createHTML: (text) => text });
 
 async function refresh() {
-    const answer = await fetch(window.location.href, { headers: { accept: "text/html" }, redirect: "manual" });
+    const headers = { accept: "text/html", "x-quintet-refresh": "1" };
+    const answer = await fetch(window.location.href, { headers, redirect: "manual" });
     if (answer.type === "opaqueredirect" || answer.status === 403) {
         window.location.reload();
         return;

@@ -24,6 +24,8 @@ use super::words::Language;
 
 /// How long a page waits for the writer.
 const WRITE_DEADLINE: Duration = Duration::from_secs(10);
+/// What a page's own script says that asks for the page anew, to keep it fresh. Nobody is kept in by that.
+const REFRESH: &str = "x-quintet-refresh";
 /// How long it waits to note that it was asked for.
 const NOTE_DEADLINE: Duration = Duration::from_millis(200);
 
@@ -100,7 +102,7 @@ impl FromRequestParts<Console> for Operator {
 
     async fn from_request_parts(parts: &mut Parts, console: &Console) -> Result<Operator, Response> {
         let anybody = Anybody::of(console, parts);
-        match operator(console, anybody.token.as_deref()).await {
+        match operator(console, anybody.token.as_deref(), is_use(parts)).await {
             Ok(Some(session)) => {
                 let frame = Frame { who: Some(session.login.clone()), ..anybody.frame };
                 Ok(Operator { session, frame })
@@ -116,7 +118,7 @@ impl FromRequestParts<Console> for Member {
 
     async fn from_request_parts(parts: &mut Parts, console: &Console) -> Result<Member, Response> {
         let anybody = Anybody::of(console, parts);
-        match member(console, anybody.token.as_deref()) {
+        match member(console, anybody.token.as_deref(), is_use(parts)) {
             Ok(Some((session, known, tenant))) => {
                 let Some(rooms) = &console.rooms else { return Err(Notice::Unavailable.into_response()) };
                 let asking = Asking::new(rooms, Vouched::for_session(&session));
@@ -129,12 +131,17 @@ impl FromRequestParts<Console> for Member {
     }
 }
 
-/// The operator of a token. That he asked is noted once a minute.
-async fn operator(console: &Console, token: Option<&str>) -> Result<Option<OperatorSession>, Failure> {
+/// Whether somebody asks, and not a page by itself.
+fn is_use(parts: &Parts) -> bool {
+    !parts.headers.contains_key(REFRESH)
+}
+
+/// The operator of a token. That he asked is noted once a minute, if it `is_use`.
+async fn operator(console: &Console, token: Option<&str>, is_use: bool) -> Result<Option<OperatorSession>, Failure> {
     let Some(token) = token.filter(|_| console.door == Door::Operators) else { return Ok(None) };
     let (store, now) = (&console.app.store, console.app.clock.now());
     let Some(session) = find_operator(&store.read(), token, now)? else { return Ok(None) };
-    if is_use_due(&session, now) {
+    if is_use && is_use_due(&session, now) {
         let id = session.session_id;
         let noted = store.write_freeing(Instant::now() + NOTE_DEADLINE, move |tx, now| {
             note_use(tx, now, id).map_err(Abort::<Infallible>::Failed)
@@ -147,8 +154,8 @@ async fn operator(console: &Console, token: Option<&str>) -> Result<Option<Opera
     Ok(Some(session))
 }
 
-/// The member of a token, if the tenant may act.
-fn member(console: &Console, token: Option<&str>) -> Result<Option<(Session, Known, Tenant)>, Notice> {
+/// The member of a token, if the tenant may act. That he asked is noted, if it `is_use`.
+fn member(console: &Console, token: Option<&str>, is_use: bool) -> Result<Option<(Session, Known, Tenant)>, Notice> {
     let Some(token) = token.filter(|_| console.door == Door::Members) else { return Ok(None) };
     let (app, now) = (&console.app, console.app.clock.now());
     let read = app.store.read();
@@ -161,7 +168,7 @@ fn member(console: &Console, token: Option<&str>) -> Result<Option<(Session, Kno
     if is_suspended(&read, session.tenant_id)? {
         return Err(Notice::Suspended);
     }
-    if app.session_uses.note(session.session_id, now) {
+    if is_use && app.session_uses.note(session.session_id, now) {
         app.clock.wake();
     }
     Ok(Some((session, known, tenant)))

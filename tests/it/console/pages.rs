@@ -188,3 +188,24 @@ fn an_operator_is_out_after_half_an_hour_and_a_link_after_ten_minutes() {
     advance("17");
     assert!(is_turned_away(&browser.get("/tenants")), "eight hours");
 }
+
+#[test]
+fn a_page_that_keeps_itself_fresh_keeps_nobody_in() {
+    let appliance = Setup::new().rehearsal().start();
+    let tenant = super::invited(&appliance, "zoe@example.org");
+    let link = super::member_link(&appliance, &tenant, "zoe@example.org");
+    let (operator, member) = (operator(&appliance), Browser::at(&appliance, "console").sign_in(&link));
+    let advance = |seconds: &str| drop(appliance.cli_json(&["clock", "advance", seconds]));
+    let refresh = |browser: &Browser| {
+        let fields = [("host", browser.host.as_str()), ("cookie", browser.cookie()), ("x-quintet-refresh", "1")];
+        browser.client.send("GET", "/", &fields, b"")
+    };
+    advance("1799");
+    assert_eq!((refresh(&operator).status, refresh(&member).status), (200, 200));
+    advance("1");
+    assert!(is_turned_away(&refresh(&operator)) && is_turned_away(&operator.get("/")), "half an hour");
+    advance("1799");
+    assert_eq!(refresh(&member).status, 200);
+    advance("1");
+    assert!(is_turned_away(&refresh(&member)) && is_turned_away(&member.get("/")), "an hour");
+}
