@@ -1,13 +1,12 @@
 //! The operations listener: metrics for Prometheus, whether the process lives and can work, the manual, and the pages of
 //! operators.
 
-use axum::Router;
 use axum::extract::State;
 use axum::response::{IntoResponse, Response};
 use axum::routing::get;
+use axum::{Router, middleware};
 use http::{StatusCode, header};
 use quintet_platform::http::problem::problem;
-use quintet_platform::service::Fault;
 use quintet_storage::Room;
 use serde_json::json;
 
@@ -36,25 +35,14 @@ pub fn routes(app: &App) -> Router {
             answer.headers_mut().insert(header::ALLOW, header::HeaderValue::from_static("GET, HEAD"));
             answer
         })
+        .layer(middleware::map_response(console::harden))
         .merge(console::operators(app))
-}
-
-/// How this listener refuses what it must before its routes are asked.
-pub fn refuse(fault: Fault, _: &http::Extensions) -> Response {
-    match fault {
-        Fault::HostMissing => problem(StatusCode::BAD_REQUEST, "host_missing", "HTTP/1.1 needs one Host header"),
-        _ => failure(),
-    }
-}
-
-fn failure() -> Response {
-    problem(StatusCode::INTERNAL_SERVER_ERROR, "internal_error", "the request could not be answered")
 }
 
 async fn show_metrics(State(app): State<App>) -> Response {
     match app.metrics.text() {
         Ok(text) => ([(header::CONTENT_TYPE, OPENMETRICS)], text).into_response(),
-        Err(_) => failure(),
+        Err(_) => problem(StatusCode::INTERNAL_SERVER_ERROR, "internal_error", "the request could not be answered"),
     }
 }
 

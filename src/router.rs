@@ -48,7 +48,7 @@ pub fn sites(app: &App) -> Vec<Site> {
             quintet_diagrams::routes(app.diagrams.clone()),
             refuse::<quintet_diagrams::Diagrams>,
         ),
-        site(app, &unsent, "operations", operations::routes(app), operations::refuse),
+        site(app, &unsent, "operations", operations::routes(app), console::refuse),
         site(app, &unsent, "console", console::members(app), console::refuse),
     ]
 }

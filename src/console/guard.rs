@@ -40,7 +40,7 @@ pub async fn keep(State(console): State<Console>, request: Request, next: Next) 
             given.headers_mut().insert(ALLOW, allowed);
         }
     }
-    harden(given.headers_mut());
+    given.headers_mut().extend(fields());
     given
 }
 
@@ -54,16 +54,29 @@ fn check(console: &Console, parts: &Parts) -> Result<(), Notice> {
     Ok(())
 }
 
-fn harden(headers: &mut HeaderMap) {
-    const ROBOTS: HeaderName = HeaderName::from_static("x-robots-tag");
-    const OPENER: HeaderName = HeaderName::from_static("cross-origin-opener-policy");
-    const RESOURCE: HeaderName = HeaderName::from_static("cross-origin-resource-policy");
-    headers.insert(CONTENT_SECURITY_POLICY, POLICY);
-    headers.insert(CACHE_CONTROL, HeaderValue::from_static("no-store"));
-    headers.insert(REFERRER_POLICY, HeaderValue::from_static("no-referrer"));
-    headers.insert(X_CONTENT_TYPE_OPTIONS, HeaderValue::from_static("nosniff"));
-    headers.insert(X_FRAME_OPTIONS, HeaderValue::from_static("DENY"));
-    headers.insert(OPENER, HeaderValue::from_static("same-origin"));
-    headers.insert(RESOURCE, HeaderValue::from_static("same-origin"));
-    headers.insert(ROBOTS, HeaderValue::from_static("noindex, nofollow"));
+/// Middleware around what is no page and is answered beside them: where it says nothing of its own, what pages say.
+pub async fn harden(mut answer: Response) -> Response {
+    add_fields(answer.headers_mut());
+    answer
+}
+
+/// Adds what pages say, where nothing is said.
+pub fn add_fields(headers: &mut HeaderMap) {
+    for (name, value) in fields() {
+        headers.entry(name).or_insert(value);
+    }
+}
+
+/// What a page tells browsers.
+fn fields() -> [(HeaderName, HeaderValue); 8] {
+    [
+        (CONTENT_SECURITY_POLICY, POLICY),
+        (CACHE_CONTROL, HeaderValue::from_static("no-store")),
+        (REFERRER_POLICY, HeaderValue::from_static("no-referrer")),
+        (X_CONTENT_TYPE_OPTIONS, HeaderValue::from_static("nosniff")),
+        (X_FRAME_OPTIONS, HeaderValue::from_static("DENY")),
+        (HeaderName::from_static("cross-origin-opener-policy"), HeaderValue::from_static("same-origin")),
+        (HeaderName::from_static("cross-origin-resource-policy"), HeaderValue::from_static("same-origin")),
+        (HeaderName::from_static("x-robots-tag"), HeaderValue::from_static("noindex, nofollow")),
+    ]
 }

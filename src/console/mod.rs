@@ -46,7 +46,7 @@ mod words;
 #[cfg(test)]
 mod tests;
 
-use axum::response::{IntoResponse, Response};
+use axum::response::Response;
 use axum::routing::{get, post};
 use axum::{Router, middleware};
 use http::{StatusCode, header};
@@ -55,6 +55,7 @@ use quintet_platform::service::Fault;
 
 use crate::app::App;
 use door::{Console, Door};
+pub use guard::harden;
 use notice::Notice;
 
 /// The pages of operators: for the operations listener.
@@ -79,7 +80,8 @@ pub fn members(app: &App) -> Router {
         .fallback(async || Notice::NotFound);
     let live = async || ([(header::CONTENT_TYPE, "application/json")], r#"{"status":"ok"}"#);
     // Whoever watches the process knows no host of it.
-    with_both(pages, console).route("/livez", get(live))
+    let live = get(live).layer(middleware::map_response(harden));
+    with_both(pages, console).route("/livez", live)
 }
 
 /// What both doors have, behind the guard.
@@ -96,14 +98,13 @@ fn with_both(pages: Router<Console>, console: Console) -> Router {
         .with_state(console)
 }
 
-/// How the members' listener refuses what it must before its routes are asked.
+/// How both listeners refuse what they must before their routes are asked.
 pub fn refuse(fault: Fault, _: &http::Extensions) -> Response {
-    match fault {
+    let mut answer = match fault {
         Fault::HostMissing => problem(StatusCode::BAD_REQUEST, "host_missing", "HTTP/1.1 needs one Host header"),
         Fault::Busy => problem(StatusCode::SERVICE_UNAVAILABLE, "busy", "the server is busy; try again in a moment"),
-        _ => {
-            let detail = "the request could not be answered";
-            problem(StatusCode::INTERNAL_SERVER_ERROR, "internal_error", detail).into_response()
-        }
-    }
+        _ => problem(StatusCode::INTERNAL_SERVER_ERROR, "internal_error", "the request could not be answered"),
+    };
+    guard::add_fields(answer.headers_mut());
+    answer
 }

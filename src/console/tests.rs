@@ -4,9 +4,10 @@ use std::collections::BTreeSet;
 use std::path::Path;
 
 use askama::Template as _;
-use quintet_platform::people::Act;
-
+use http::StatusCode;
 use quintet_platform::access::Services;
+use quintet_platform::people::Act;
+use quintet_platform::service::Fault;
 
 use super::door::Door;
 use super::notice::Notice;
@@ -87,6 +88,22 @@ fn every_notice_has_a_page_in_both_languages() {
         let (heading, text) = notice.texts();
         assert!(!english.contains(&format!(">{heading}<")) && !english.contains(&format!(">{text}<")), "{notice:?}");
         assert!(notice.status().as_u16() >= 400);
+    }
+}
+
+#[test]
+fn what_listeners_refuse_says_what_pages_say() {
+    let refused = [
+        (Fault::HostMissing, StatusCode::BAD_REQUEST),
+        (Fault::Busy, StatusCode::SERVICE_UNAVAILABLE),
+        (Fault::Internal, StatusCode::INTERNAL_SERVER_ERROR),
+    ];
+    for (fault, status) in refused {
+        let answer = super::refuse(fault, &http::Extensions::new());
+        assert_eq!(answer.status(), status);
+        let said = |name: &str| answer.headers()[name].to_str().unwrap();
+        let fields = [said("x-content-type-options"), said("cache-control"), said("x-frame-options")];
+        assert_eq!(fields, ["nosniff", "no-store", "DENY"]);
     }
 }
 

@@ -36,6 +36,27 @@ fn every_page_is_sent_so_that_nobody_keeps_frames_or_tells_of_it() {
 }
 
 #[test]
+fn what_is_no_page_is_answered_as_carefully() {
+    let appliance = appliance();
+    let operations = appliance.stranger("operations");
+    for path in ["/metrics", "/livez", "/readyz", "/nothing-here", "/manual", "/manual/console", "/manual/nothing"] {
+        let answer = operations.get(path);
+        assert!([200, 404].contains(&answer.status), "{path}: {answer:?}");
+        for (name, value) in [
+            ("cross-origin-resource-policy", "same-origin"),
+            ("x-content-type-options", "nosniff"),
+            ("x-frame-options", "DENY"),
+        ] {
+            assert_eq!(answer.header(name), value, "{path}: {name}");
+        }
+        let kept = if answer.status == 200 && path.starts_with("/manual") { "no-cache" } else { "no-store" };
+        assert_eq!(answer.header("cache-control"), kept, "{path}");
+    }
+    let live = appliance.stranger("console").get("/livez");
+    assert_eq!((live.header("cache-control"), live.header("x-content-type-options")), ("no-store", "nosniff"));
+}
+
+#[test]
 fn status_doctor_and_tenants_show_what_the_command_line_shows() {
     let appliance = appliance();
     let browser = operator(appliance);
