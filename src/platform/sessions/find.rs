@@ -10,8 +10,10 @@ use super::token::split_token;
 use super::uses::SessionUses;
 use crate::secrets::{Digest, constant_time_eq};
 
-/// How many sessions are looked at for a list.
-const LISTED_MAX: usize = 1_000;
+/// How many sessions are read at a time for a list.
+const PAGE_ROWS: usize = 1_000;
+/// How many are looked at for it: more than an appliance has.
+const LOOKED_AT_MAX: usize = 100_000;
 
 /// The session of a token, if it lets in here and now. A session that is not there costs the same digest and comparison as
 /// one that is.
@@ -54,15 +56,25 @@ pub fn sessions_of(
     Ok(sessions)
 }
 
-/// Sessions of all tenants behind a door that have not ended by `now`, the newest first, at most `limit` of the newest
-/// thousand.
+/// Sessions of all tenants behind a door that have not ended by `now`, the newest first, at most `limit`. However many there
+/// are behind the other door, none is hidden by them, but of a hundred thousand that are newer.
 ///
 /// # Errors
 /// Only the store's.
 pub fn list_sessions(read: &impl Read, door: Door, now: Timestamp, limit: usize) -> Result<Vec<Session>, Failure> {
-    let rows = read.scan(&SESSIONS, Scan::all().newest_first().limit(LISTED_MAX))?;
-    let sessions = rows.into_iter().map(|(id, row)| row.session(id));
-    Ok(sessions.filter(|session| session.door == door && now < session.ends_at).take(limit).collect())
+    let newest = || Scan::all().newest_first().limit(PAGE_ROWS);
+    let mut sessions = Vec::new();
+    let mut scan = newest();
+    for _ in 0..LOOKED_AT_MAX / PAGE_ROWS {
+        let rows = read.scan(&SESSIONS, scan)?;
+        let last = rows.last().map(|(id, _)| *id).filter(|_| rows.len() == PAGE_ROWS);
+        let page = rows.into_iter().map(|(id, row)| row.session(id));
+        sessions.extend(page.filter(|session| session.door == door && now < session.ends_at));
+        let Some(last) = last.filter(|_| sessions.len() < limit) else { break };
+        scan = newest().after(&last);
+    }
+    sessions.truncate(limit);
+    Ok(sessions)
 }
 
 /// Whether a session is still there: for the transaction of what its owner asked for meanwhile.

@@ -6,11 +6,11 @@ use quintet_storage::seal::{self, KeyOwner};
 use quintet_storage::{Abort, Failure, Read as _, Timestamp, Uuid, WriteTx};
 
 use super::model::IDLE_SECONDS;
-use super::tables::{SESSION_ORIGINS, SESSIONS, SESSIONS_BY_END, SESSIONS_BY_NAME, SESSIONS_BY_PRINCIPAL};
+use super::tables::{SESSION_ORIGINS, SESSIONS, SESSIONS_BY_END, SESSIONS_BY_NAME, SESSIONS_BY_PRINCIPAL, SessionRow};
 use super::{
     AtProvider, Door, LIFE_SECONDS, Marks, NewSession, Origin, SESSIONS_MAX, Session, SessionEnds, SessionToken,
-    SessionUses, create_session, end_session, end_sessions_at_provider, end_sessions_of, find_session, move_session,
-    origin_of,
+    SessionUses, create_session, end_session, end_sessions_at_provider, end_sessions_of, find_session, list_sessions,
+    move_session, origin_of,
 };
 use crate::access::{CreateTenant, Services, create_tenant};
 use crate::jobs::{Agenda as _, Job as _, Progress};
@@ -213,6 +213,31 @@ fn another_one_than_there_may_be_ends_the_oldest() {
     let other_door = find_session(&test.store.read(), &uses, Door::Console, &at_console, at(1));
     assert!(other_door.unwrap().is_some());
     sound(&test);
+}
+
+#[test]
+fn none_behind_a_door_is_hidden_by_newer_ones_behind_the_other() {
+    let test = TestStore::open(START);
+    let tenant_id = tenant(&test);
+    let (first, _) = begin(&test, Door::Console, tenant_id, 1, origin("zoe", None));
+    let (second, _) = begin(&test, Door::Console, tenant_id, 2, origin("zoe", None));
+    // The rows alone: nothing else is asked for them.
+    write(&test, move |tx| {
+        let row = tx.get(&SESSIONS, &first.session_id)?.unwrap();
+        for _ in 0..2_500 {
+            let id = tx.new_id();
+            tx.put(&SESSIONS, &id, &SessionRow { door: Door::Localization, ..row.clone() })?;
+        }
+        Ok::<_, Abort<std::convert::Infallible>>(())
+    });
+    let (last, _) = begin(&test, Door::Console, tenant_id, 3, origin("zoe", None));
+    let list = |limit: usize, seconds: i64| {
+        let listed = list_sessions(&test.store.read(), Door::Console, at(seconds), limit).unwrap();
+        listed.into_iter().map(|session| session.principal_id.as_u128()).collect::<Vec<_>>()
+    };
+    assert_eq!((list(9, 1), list(2, 1), list(0, 1)), (vec![3, 2, 1], vec![3, 2], vec![]));
+    assert!(list(9, LIFE_SECONDS).is_empty());
+    assert!(last.session_id > second.session_id);
 }
 
 #[test]
