@@ -46,6 +46,7 @@ function restore() {
     // The server then tells whether somebody else has saved since.
     form.elements.revision.value = kept.revision;
     document.getElementById("unsaved").hidden = false;
+    check().catch(() => {});
 }
 
 function count(field) {

@@ -8,9 +8,11 @@ use axum::extract::{RawQuery, State};
 use axum::response::Response;
 use axum::{Extension, Router};
 use quintet_localization::operator::{self as people, Invitation, Known};
-use quintet_platform::access::Tenant;
+use quintet_platform::access::{Tenant, is_suspended};
 use quintet_platform::clock::rfc3339;
-use quintet_platform::people::{LinkToken, NewLink, Purpose, forbid, make_link, permit, permits_of};
+use quintet_platform::people::{
+    Act, LinkToken, NewLink, Purpose, end_member_sessions, forbid, make_link, permit, permits_of, record_deed,
+};
 use quintet_storage::{Abort, Failure, Read, Timestamp, Uuid, WriteTx};
 use serde::{Deserialize, Serialize};
 
@@ -167,9 +169,10 @@ pub async fn create_member(app: &App, wish: MemberWish, who: &Who) -> Result<Mem
     let templates = wish.templates.iter();
     let templates = templates.map(|one| localization::grant_wish(&tenant, Some(&one.name), one.scope.as_deref()));
     let templates: Vec<_> = templates.collect::<Result<Vec<_>, _>>()?.into_iter().flatten().collect();
-    let (tenant_id, permissions, by) = (tenant.tenant_id, wish.permissions, who.name.clone());
+    let (tenant_id, permissions, by, uid) = (tenant.tenant_id, wish.permissions, who.name.clone(), who.uid);
     let made = write(app, move |tx, now| {
-        let member_id = people::invite_member(tx, now, tenant_id, invitation)?;
+        let member_id = people::invite_member(tx, now, tenant_id, invitation, uid)?;
+        record_deed(tx, now, Act::MemberCreate, &by, &member_id.to_string())?;
         for template in templates {
             people::grant(tx, now, tenant_id, member_id, template)?;
         }
@@ -194,21 +197,31 @@ async fn change_permits(app: &App, asker: Asker, wish: OneWish, verb: ChangePerm
     shown(app, whose.0, whose.1)
 }
 
-async fn remove(State(app): State<App>, body: Body) -> Result<Response, TaskError> {
-    let wish = REMOVE.wish(body).await?;
+async fn remove(State(app): State<App>, Extension(asker): Extension<Asker>, body: Body) -> Result<Response, TaskError> {
+    let (wish, who) = (REMOVE.wish(body).await?, Who::of(asker).await?);
     let (tenant, member) = one(&app, &wish)?;
-    let (tenant_id, member_id) = (tenant.tenant_id, member.member_id);
+    let whose = (tenant.tenant_id, member.member_id);
     // It shuts somebody out: it goes on below the disk reserve.
     let deadline = Instant::now() + WRITE_DEADLINE;
-    let removed = app.store.write_freeing(deadline, move |tx, now| people::remove_known(tx, now, tenant_id, member_id));
+    let removed = app.store.write_freeing(deadline, move |tx, now| remove_member(tx, now, whose, &who));
     removed.await.map_err(told)?;
-    REMOVE.answer(&shown(&app, tenant_id, member_id)?)
+    REMOVE.answer(&shown(&app, whose.0, whose.1)?)
+}
+
+/// Removes a member, and says who asked for it. One that is removed already stays so, and nothing is recorded.
+fn remove_member(tx: &mut WriteTx<'_>, now: Timestamp, whose: (Uuid, Uuid), who: &Who) -> Result<(), Abort<String>> {
+    let known = people::known_member(tx, whose.0, &whose.1.to_string())?;
+    if known.is_some_and(|known| known.is_live) {
+        record_deed(tx, now, Act::MemberRemove, &who.name, &whose.1.to_string())?;
+        end_member_sessions(tx, now, whose, &who.name)?;
+    }
+    people::remove_known(tx, now, whose.0, whose.1, who.uid)
 }
 
 /// Makes a link that lets a member in once.
 ///
 /// # Errors
-/// There is no such member, the console is off, or the store failed.
+/// There is no such member, its tenant is suspended, the console is off, or the store failed.
 pub async fn member_link(app: &App, wish: OneWish, who: Who) -> Result<LinkView, TaskError> {
     let off = || TaskError::Conflict("the listener of the console is off (listen.console): there are no pages".into());
     let bound = app.places.of("console").ok_or_else(off)?;
@@ -218,6 +231,11 @@ pub async fn member_link(app: &App, wish: OneWish, who: Who) -> Result<LinkView,
     };
     let (tenant, member) = one(app, &wish)?;
     let whose = (tenant.tenant_id, live(member)?);
+    if is_suspended(&app.store.read(), whose.0)? {
+        let reason =
+            "the tenant is suspended: nobody of it is let in until `quintet tenant activate` lets it act again";
+        return Err(TaskError::Conflict(reason.into()));
+    }
     let token = LinkToken::draw();
     let digest = token.digest();
     let made = write(app, move |tx, now| {

@@ -24,14 +24,15 @@ mod approvals;
 mod assets;
 mod doctor;
 mod door;
-mod examinations;
 mod download;
+mod examinations;
 mod foreign;
 mod form;
 mod guard;
 mod home;
 mod ledger;
 mod notice;
+mod organization;
 mod pages;
 mod plot;
 mod projects;
@@ -75,6 +76,7 @@ pub fn members(app: &App) -> Router {
     let pages = Router::new()
         .route("/", get(home::show))
         .merge(projects::routes())
+        .merge(organization::routes())
         .merge(approvals::routes())
         .merge(ledger::routes())
         .fallback(async || Notice::NotFound);

@@ -37,6 +37,11 @@ impl Frame {
         Foreign(text)
     }
 
+    /// An instant of RFC 3339 as people are shown it.
+    pub fn at(&self, instant: &str) -> String {
+        to_seconds(instant)
+    }
+
     /// What the visitor can go to.
     pub fn links(&self) -> impl Iterator<Item = &'static NavigationLink> {
         let has = |link: &&NavigationLink| link.service.is_none_or(|service| self.services.contains(service));
@@ -55,6 +60,11 @@ impl Frame {
     pub fn languages(&self) -> [Language; 2] {
         Language::ALL
     }
+}
+
+/// An instant of RFC 3339 without fractions of its second.
+pub fn to_seconds(instant: &str) -> String {
+    instant.split_once('.').map_or_else(|| instant.to_owned(), |(seconds, _)| format!("{seconds}Z"))
 }
 
 /// An instant as people are shown it: to the second.
@@ -303,4 +313,10 @@ pub struct HomePage {
     pub templates: Vec<String>,
     /// What is permitted in the other services.
     pub permissions: Vec<String>,
+    /// How many decisions wait for him, if he may decide.
+    pub waiting: Option<usize>,
+    /// Whether he invites and grants.
+    pub manages_people: bool,
+    /// Whether he reads the audit chain.
+    pub reads_audit: bool,
 }

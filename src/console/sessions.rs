@@ -10,8 +10,8 @@ use http::StatusCode;
 use quintet_localization::operator::known_member;
 use quintet_platform::access::find_tenant;
 use quintet_platform::ids::parse_uuid;
-use quintet_platform::people::{Act, end_operator_session, list_deeds, list_operators, record_deed};
-use quintet_platform::sessions::{Door as SessionDoor, Session, end_session, list_sessions, sessions_of};
+use quintet_platform::people::{end_member_session, end_operator_session, list_deeds, list_operators};
+use quintet_platform::sessions::{Door as SessionDoor, Session, list_sessions, sessions_of};
 use quintet_storage::{Failure, Snapshot, Uuid};
 
 use super::door::{Console, Door};
@@ -115,7 +115,8 @@ fn lines_of_members(read: &Snapshot, sessions: Vec<Session>) -> Result<Vec<Sessi
     Ok(lines)
 }
 
-/// Ends a session: an operator anybody's, a member one of his own. Somebody else's, and one that has ended, is none.
+/// Ends a session: an operator anybody's here, a member one of his own. Somebody else's, one of another door, and one that
+/// has ended, is none.
 pub async fn end(State(console): State<Console>, visitor: Either, body: Body) -> Result<Response, Notice> {
     let mut form = form::read(body).await?;
     let id = form.take("session").and_then(|text| parse_uuid(&text)).ok_or(Notice::Malformed)?;
@@ -125,13 +126,7 @@ pub async fn end(State(console): State<Console>, visitor: Either, body: Body) ->
         Either::Operator(operator) => {
             let by = operator.session.login;
             write(&console, move |tx, now| match is_members {
-                true => {
-                    let ended = end_session(tx, id)?;
-                    if ended.is_some() {
-                        record_deed(tx, now, Act::MemberSessionEnd, &by, &id.to_string())?;
-                    }
-                    Ok(ended.is_some())
-                }
+                true => end_member_session(tx, now, id, &by),
                 false => end_operator_session(tx, now, id, &by),
             })
             .await?
@@ -142,14 +137,7 @@ pub async fn end(State(console): State<Console>, visitor: Either, body: Body) ->
             if !own.iter().any(|session| session.session_id == id) {
                 return Err(Notice::NotFound);
             }
-            write(&console, move |tx, now| {
-                let ended = end_session(tx, id)?;
-                if ended.is_some() {
-                    record_deed(tx, now, Act::MemberSessionEnd, &principal_id.to_string(), &id.to_string())?;
-                }
-                Ok(ended.is_some())
-            })
-            .await?
+            write(&console, move |tx, now| end_member_session(tx, now, id, &principal_id.to_string())).await?
         }
     };
     match ended {

@@ -10,13 +10,14 @@ use quintet_platform::access::is_suspended;
 use quintet_platform::http::cookie::{remove_cookie, set_strict_cookie};
 use quintet_platform::http::query::Query;
 use quintet_platform::people::{
-    Act, Link, Purpose, begin_session, end_operator_session, find_operator, is_link, record_deed, take_link,
+    Act, Link, Purpose, begin_session, end_member_session, end_operator_session, find_link, find_operator, record_deed,
+    record_member_ends, take_link,
 };
 use quintet_platform::secrets::{Digest, digest_parts};
 use quintet_platform::sessions::{
-    self, LIFE_SECONDS, Marks, NewSession, Origin, Session, SessionToken, create_session, end_session, find_session,
+    self, LIFE_SECONDS, Marks, NewSession, Origin, Session, SessionToken, create_session, find_session,
 };
-use quintet_storage::{Abort, Failure, Timestamp, Uuid, WriteTx};
+use quintet_storage::{Abort, Failure, Read, Timestamp, Uuid, WriteTx};
 
 use super::door::{Console, Door};
 use super::form;
@@ -40,7 +41,8 @@ fn page(status: StatusCode, anybody: Anybody, next: String, is_refused: bool) ->
     answer(status, &SignInPage { frame: anybody.frame, next, is_refused })
 }
 
-/// Takes a link. One that was used, is over, was made for the other door or never was made: one answer.
+/// Takes a link. One that was used, is over, was made for the other door or never was made: one answer. One of a tenant that
+/// may not act is not used up by that.
 pub async fn take(State(console): State<Console>, anybody: Anybody, body: Body) -> Result<Response, Notice> {
     let mut form = form::read(body).await?;
     let link = form.take("link").unwrap_or_default();
@@ -52,10 +54,18 @@ pub async fn take(State(console): State<Console>, anybody: Anybody, body: Body) 
     let now = console.app.clock.now();
     let mut begun = None;
     let secret = SessionToken::draw();
-    if is_link(&console.app.store.read(), now, &token, is_wanted)? {
+    let link = find_link(&console.app.store.read(), now, &token, is_wanted)?;
+    if let Some(link) = link {
+        if is_of_suspended(&console.app.store.read(), &link)? {
+            return Err(Notice::Suspended);
+        }
         let (digest, before) = (secret.digest(), anybody.token.clone());
         let uses = console.app.session_uses.clone();
         begun = write(&console, move |tx, now| {
+            // It may have been suspended, or the link used, meanwhile.
+            if is_of_suspended(tx, &link)? {
+                return Ok(None);
+            }
             let Some(link) = take_link(tx, now, &token, is_wanted)? else { return Ok(None) };
             match (door, before) {
                 (Door::Operators, before) => begin_as_operator(tx, now, &link, digest, before.as_deref()).map(Some),
@@ -75,6 +85,14 @@ pub async fn take(State(console): State<Console>, anybody: Anybody, body: Body) 
     Ok(([(SET_COOKIE, cookie)], Redirect::to(&next)).into_response())
 }
 
+/// Whether a link is for a member whose tenant may not act now.
+fn is_of_suspended(read: &impl Read, link: &Link) -> Result<bool, Failure> {
+    match link.purpose {
+        Purpose::Operator => Ok(false),
+        Purpose::Member { tenant, .. } => is_suspended(read, Uuid::from_bytes(tenant)),
+    }
+}
+
 /// The session that the browser held until now ends: whoever had it before has nothing of the new one.
 fn begin_as_operator(
     tx: &mut WriteTx<'_>,
@@ -89,7 +107,7 @@ fn begin_as_operator(
     begin_session(tx, now, &link.asked_by, digest)
 }
 
-/// Likewise. `None`: the member has been removed since, or its tenant may not act.
+/// Likewise. `None`: the member has been removed since.
 fn begin_as_member(
     tx: &mut WriteTx<'_>,
     now: Timestamp,
@@ -100,11 +118,11 @@ fn begin_as_member(
     let Purpose::Member { tenant, principal } = link.purpose else { return Ok(None) };
     let (tenant_id, principal_id) = (Uuid::from_bytes(tenant), Uuid::from_bytes(principal));
     let known = known_member(tx, tenant_id, &principal_id.to_string())?;
-    if !known.is_some_and(|known| known.is_live) || is_suspended(tx, tenant_id)? {
+    if !known.is_some_and(|known| known.is_live) {
         return Ok(None);
     }
     if let Some(before) = before {
-        end_session(tx, before.session_id)?;
+        end_member_session(tx, now, before.session_id, &before.principal_id.to_string())?;
     }
     let new = NewSession {
         door: sessions::Door::Console,
@@ -127,8 +145,9 @@ fn begin_as_member(
         Err(Abort::Refused(_)) => return Ok(None),
         Err(Abort::Failed(failure)) => return Err(failure),
     };
-    let session_id = made.session.session_id;
-    record_deed(tx, now, Act::MemberSignIn, &principal_id.to_string(), &session_id.to_string())?;
+    let (session_id, by) = (made.session.session_id, principal_id.to_string());
+    record_member_ends(tx, now, &made.ended, &by)?;
+    record_deed(tx, now, Act::MemberSignIn, &by, &session_id.to_string())?;
     Ok(Some(session_id))
 }
 
@@ -149,9 +168,7 @@ pub async fn leave(State(console): State<Console>, anybody: Anybody) -> Result<R
             },
             Door::Members => match find_session(tx, &uses, sessions::Door::Console, &token, now)? {
                 Some(session) => {
-                    end_session(tx, session.session_id)?;
-                    let by = session.principal_id.to_string();
-                    record_deed(tx, now, Act::MemberSessionEnd, &by, &session.session_id.to_string())
+                    end_member_session(tx, now, session.session_id, &session.principal_id.to_string()).map(drop)
                 }
                 None => Ok(()),
             },

@@ -6,7 +6,7 @@ use http::StatusCode;
 
 use super::door::Console;
 use super::notice::Notice;
-use super::pages::{Chapter, Figure, ListenerLine, StatusPage, answer};
+use super::pages::{Chapter, Figure, ListenerLine, StatusPage, answer, to_seconds};
 use super::visitor::Operator;
 use crate::admin::status::{self, ServiceView, StatusView};
 use crate::measures::{duration, size};
@@ -34,11 +34,6 @@ fn figure(key: &'static str, value: impl ToString) -> Figure {
 /// A figure that is a word, by its key.
 fn state(key: &'static str, word: &str, state: &'static str) -> Figure {
     Figure { key, value: word.to_owned(), state }
-}
-
-/// An instant without fractions of its second.
-fn to_seconds(instant: &str) -> String {
-    instant.split_once('.').map_or_else(|| instant.to_owned(), |(seconds, _)| format!("{seconds}Z"))
 }
 
 fn appliance(found: &StatusView) -> Chapter {

@@ -73,6 +73,8 @@ fn every_key_has_a_text_and_every_text_is_used() {
         Act::MemberSignIn,
         Act::MemberSessionEnd,
         Act::Permits,
+        Act::MemberCreate,
+        Act::MemberRemove,
     ];
     used.extend(acts.map(|act| format!("act.{}", act.name())));
     assert_eq!(used.difference(&known).collect::<Vec<_>>(), Vec::<&String>::new(), "without a text");

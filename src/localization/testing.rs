@@ -25,7 +25,7 @@ pub(crate) const OTHER: TenantId = TenantId(Uuid::from_u128(8));
 /// Who does everything.
 pub(crate) fn actor(tenant_id: TenantId) -> Actor {
     let principal_id = Uuid::from_u128(0xabc);
-    Actor { tenant_id, kind: ActorKind::ServiceAccount, principal_id, request_id: "request-1".into() }
+    Actor { tenant_id, kind: ActorKind::ServiceAccount, principal_id, request_id: "request-1".into(), uid: None }
 }
 
 /// A new store.

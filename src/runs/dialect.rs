@@ -9,7 +9,8 @@ use quintet_platform::access::{self, Basis, Service, authorization};
 use quintet_platform::idempotency::KEPT_SECONDS;
 use quintet_platform::json::{Json, Limits};
 use quintet_platform::service::{
-    self, Code, Demands, Dialect, Fault, Interface, PROBLEM, Recheck, Route, ServiceRefusal as _, Turns, Verdict, problem,
+    self, Code, Demands, Dialect, Fault, Interface, PROBLEM, Recheck, Route, ServiceRefusal as _, Turns, Verdict,
+    problem,
 };
 use quintet_platform::vouched::Vouched;
 use quintet_platform::{Foundation, NotAdmitted};

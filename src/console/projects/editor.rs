@@ -304,7 +304,7 @@ impl EditorPage {
 }
 
 /// The key of a term's kind.
-fn term_word(kind: &str) -> &'static str {
+pub fn term_word(kind: &str) -> &'static str {
     match kind {
         "dnt" => "editor.dnt",
         "forbidden" => "editor.forbidden",

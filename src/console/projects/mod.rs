@@ -8,13 +8,15 @@
 //! refused with what was typed); each form is one change, however often it is sent.
 //!
 //! Reading order: `wire` (what the room answers), `filters`, `texts` (sources with chips, forms) · `list`, `project` ·
-//! `editor`, `save`, `check`, `bulk` · `files`.
+//! `editor`, `save`, `check`, `bulk` · `files` · `glossary`, `guide`.
 
 mod bulk;
 mod check;
 mod editor;
 mod files;
 mod filters;
+mod glossary;
+mod guide;
 mod list;
 mod project;
 mod save;
@@ -35,6 +37,8 @@ pub fn routes() -> Router<Console> {
         .route("/projects", get(list::show))
         .route("/projects/{project}", get(project::show))
         .route("/projects/{project}/releases", post(project::release))
+        .route("/projects/{project}/glossary", get(glossary::show).post(glossary::take))
+        .route("/projects/{project}/style", get(guide::show).post(guide::take))
         .route("/projects/{project}/files/{file}", get(files::download))
         .route(EDITOR, get(editor::show).post(save::take))
         .route("/projects/{project}/locales/{locale}/check", post(check::answer))

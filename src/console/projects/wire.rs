@@ -143,6 +143,7 @@ pub struct Suggestions {
 
 #[derive(Deserialize)]
 pub struct Term {
+    pub id: String,
     pub kind: String,
     pub locale: Option<String>,
     pub source: Option<String>,
@@ -153,4 +154,18 @@ pub struct Term {
 #[derive(Deserialize)]
 pub struct Terms {
     pub terms: Vec<Term>,
+    pub next_cursor: Option<String>,
+}
+
+#[derive(Default, Deserialize)]
+pub struct Style {
+    pub locale: String,
+    pub scope: String,
+    pub text: String,
+    pub register: Option<String>,
+}
+
+#[derive(Deserialize)]
+pub struct Styles {
+    pub styles: Vec<Style>,
 }

@@ -85,7 +85,9 @@ impl Dialect for Ledger {
         let caller = match parts.extensions.get::<Vouched>() {
             // The console reads the ledger, and never writes it (8-console.md, "Who may what").
             Some(_) if route.is_change() => return Err(Fault::Forbidden.into()),
-            Some(vouched) => vouched.admit(&context.store.read(), Service::Ledger, permission).map_err(NotAdmitted::from),
+            Some(vouched) => {
+                vouched.admit(&context.store.read(), Service::Ledger, permission).map_err(NotAdmitted::from)
+            }
             None => context.admit(Service::Ledger, authorization(&parts.headers), permission).await,
         };
         let caller = caller.map_err(Fault::of_admission)?;

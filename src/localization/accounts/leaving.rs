@@ -1,7 +1,7 @@
 //! The one place that ends everything that lets a principal in, and says who may.
 
 use quintet_platform::access::{self, AccessRefusal, Caller};
-use quintet_platform::people::forget_permits;
+use quintet_platform::people::{forget_permits, record_member_ends};
 use quintet_platform::service::Fault;
 use quintet_platform::sessions::end_sessions_of;
 use quintet_storage::{Abort, Failure, Read as _, Scan, Timestamp, Uuid, WriteTx};
@@ -22,6 +22,7 @@ use crate::session_events::record_ends;
 pub fn shut_out(tx: &mut WriteTx<'_>, now: Timestamp, actor: &Actor, principal_id: Uuid) -> Result<(), Failure> {
     let ended = end_sessions_of(tx, actor.tenant_id.0, principal_id)?;
     record_ends(tx, now, actor, &ended, "removed")?;
+    record_member_ends(tx, now, &ended, &actor.principal_id.to_string())?;
     forget_permits(tx, actor.tenant_id.0, principal_id);
     revoke_keys(tx, now, actor, principal_id)?;
     revoke_all_of(tx, now, actor, principal_id)

@@ -2,7 +2,6 @@
 //! let them in at the console (8-console.md, "Who may what").
 
 use quintet_platform::ids::parse_uuid;
-use quintet_platform::json::Json;
 use quintet_storage::{Abort, Failure, Read, Scan, Timestamp, Uuid, WriteTx};
 
 use super::members::{CreateMember, create_member, remove_member};
@@ -50,7 +49,7 @@ pub struct Known {
     pub templates: Vec<String>,
 }
 
-/// Invites a member as the operator; the member's id.
+/// Invites a member as the operator; the member's id. `uid`: the operator's user on the appliance's machine.
 ///
 /// # Errors
 /// Refused with a sentence for the operator; the store's failures.
@@ -59,12 +58,13 @@ pub fn invite_member(
     now: Timestamp,
     tenant_id: Uuid,
     invitation: Invitation,
+    uid: u32,
 ) -> Result<Uuid, Abort<String>> {
-    let made = create_member(tx, now, &Actor::operator(TenantId(tenant_id)), invitation.0);
+    let made = create_member(tx, now, &Actor::operator_of(TenantId(tenant_id), uid), invitation.0);
     made.map(|member| member.member_id.0).map_err(told)
 }
 
-/// Removes a member as the operator: sessions, keys, grants and permits end with it.
+/// Removes a member as the operator: sessions, keys, grants and permits end with it. `uid`: as of [`invite_member`].
 ///
 /// # Errors
 /// Refused with a sentence for the operator; the store's failures.
@@ -73,13 +73,14 @@ pub fn remove_known(
     now: Timestamp,
     tenant_id: Uuid,
     member_id: Uuid,
+    uid: u32,
 ) -> Result<(), Abort<String>> {
-    let actor = Actor::operator(TenantId(tenant_id));
+    let actor = Actor::operator_of(TenantId(tenant_id), uid);
     remove_member(tx, now, &actor, MemberId(member_id)).map(drop).map_err(told)
 }
 
 /// Records that somebody on the appliance's machine made a link that lets a member in: whoever uses it sees what the
-/// member sees. `uid`: that user's number there, as the kernel tells it; names of people are in no chain.
+/// member sees. `uid`: as of [`invite_member`].
 ///
 /// # Errors
 /// Only the store's.
@@ -90,8 +91,8 @@ pub fn link_made(
     member_id: Uuid,
     uid: u32,
 ) -> Result<(), Failure> {
-    let event = Event::about("member.link", "member", member_id).with([("uid", Json::from(uid))]);
-    audit::record(tx, now, &Actor::operator(TenantId(tenant_id)), event).map(drop)
+    let event = Event::about("member.link", "member", member_id);
+    audit::record(tx, now, &Actor::operator_of(TenantId(tenant_id), uid), event).map(drop)
 }
 
 /// A live member by its address, or any by its id.

@@ -326,7 +326,7 @@ fn the_operator_invites_finds_lists_and_removes_members() {
     assert!(Invitation::of("nobody").is_err());
     let invite = |email: &str| {
         let invitation = Invitation::of(email).unwrap();
-        bench.run(move |tx, now| invite_member(tx, now, TENANT.0, invitation).map_err(as_refusal)).unwrap()
+        bench.run(move |tx, now| invite_member(tx, now, TENANT.0, invitation, 1_000).map_err(as_refusal)).unwrap()
     };
     let (zoe, max) = (invite("zoe@example.org"), invite("max@example.org"));
     let find = |wanted: &str| known_member(&bench.store.read(), TENANT.0, wanted).unwrap();
@@ -334,11 +334,15 @@ fn the_operator_invites_finds_lists_and_removes_members() {
     assert!(find("nobody@example.org").is_none() && find(&Uuid::nil().to_string()).is_none());
     assert!(known_member(&bench.store.read(), OTHER.0, "zoe@example.org").unwrap().is_none());
     bench.run(move |tx, now| Ok(link_made(tx, now, TENANT.0, zoe, 1_000)?)).unwrap();
-    bench.run(move |tx, now| remove_known(tx, now, TENANT.0, max).map_err(as_refusal)).unwrap();
+    bench.run(move |tx, now| remove_known(tx, now, TENANT.0, max, 1_001).map_err(as_refusal)).unwrap();
     assert_eq!(find(&max.to_string()).map(|known| (known.status, known.is_live)), Some(("removed", false)));
     let all = known_members(&bench.store.read(), TENANT.0).unwrap();
     assert_eq!(all.iter().map(|known| known.member_id).collect::<Vec<_>>(), [zoe, max]);
     assert_eq!(count_members(&bench.store.read(), TENANT.0), Ok(1));
     assert_eq!(actions(&bench), ["member.create", "member.create", "member.link", "member.remove"]);
+    // Each says whose doing it was.
+    let events = events_after(&bench.store.read(), TENANT, 0, 9).unwrap();
+    let payloads: Vec<_> = events.into_iter().map(|(_, event)| event.payload).collect();
+    assert_eq!(payloads, [r#"{"uid":1000}"#, r#"{"uid":1000}"#, r#"{"uid":1000}"#, r#"{"uid":1001}"#]);
     sound(&bench);
 }

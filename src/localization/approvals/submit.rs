@@ -70,6 +70,7 @@ pub fn accept(
         kind: row.created_by_kind,
         principal_id: Uuid::from_bytes(row.created_by),
         request_id: row.request_id.clone(),
+        uid: None,
     };
     let event = Event::about("approval_request.submitted", "approval_request", id).with([
         ("project_id", Json::from(row.project_id.0.to_string())),

@@ -43,13 +43,23 @@ pub struct Actor {
     pub principal_id: Uuid,
     /// The request's id; empty: none.
     pub request_id: String,
+    /// The number of the operator's user on the appliance's machine, as the kernel tells it, where it is known: it goes
+    /// into the payload of what he does. Names of people are in no chain.
+    pub uid: Option<u32>,
 }
 
 impl Actor {
     /// The operator, from the command line.
     #[must_use]
     pub fn operator(tenant_id: TenantId) -> Actor {
-        Actor { tenant_id, kind: ActorKind::System, principal_id: Uuid::nil(), request_id: String::new() }
+        let (kind, principal_id) = (ActorKind::System, Uuid::nil());
+        Actor { tenant_id, kind, principal_id, request_id: String::new(), uid: None }
+    }
+
+    /// The operator by whose user it was asked for.
+    #[must_use]
+    pub fn operator_of(tenant_id: TenantId, uid: u32) -> Actor {
+        Actor { uid: Some(uid), ..Actor::operator(tenant_id) }
     }
 }
 

@@ -1,6 +1,6 @@
 //! Adds events to their tenants' chains.
 
-use quintet_platform::json::to_canonical;
+use quintet_platform::json::{Json, to_canonical};
 use quintet_storage::{Failure, Read, Scan, Timestamp, Uuid, WriteTx};
 
 use super::due::{due_after, move_due};
@@ -18,7 +18,7 @@ pub fn record(tx: &mut WriteTx<'_>, now: Timestamp, actor: &Actor, event: Event)
     let none = AuditHeadRow { seq: 0, hash: [0; 32], checkpoint_seq: 0, since: now, due_at: None };
     let head = tx.get(&AUDIT_HEADS, &tenant_id)?.unwrap_or(none);
     let seq = head.seq + 1;
-    let payload = event.payload.map(|payload| to_canonical(&payload)).unwrap_or_default();
+    let payload = with_user(event.payload, actor.uid).map(|payload| to_canonical(&payload)).unwrap_or_default();
     if payload.len() > PAYLOAD_BYTES_MAX {
         return Err(Failure::Io(format!("the payload of {} is too large", event.action)));
     }
@@ -41,6 +41,17 @@ pub fn record(tx: &mut WriteTx<'_>, now: Timestamp, actor: &Actor, event: Event)
     tx.put(&AUDIT_HEADS, &tenant_id, &AuditHeadRow { seq, hash: row.hash, due_at, ..head })?;
     tx.put(&AUDIT_EVENTS, &(tenant_id, seq), &row)?;
     Ok(seq)
+}
+
+/// The payload with the number of the operator's user, where it is known.
+fn with_user(payload: Option<Json>, uid: Option<u32>) -> Option<Json> {
+    let Some(uid) = uid else { return payload };
+    let mut members = match payload {
+        Some(Json::Object(members)) => members,
+        _ => Vec::new(),
+    };
+    members.push(("uid".to_owned(), Json::from(uid)));
+    Some(Json::Object(members))
 }
 
 /// A tenant's events with numbers above `after`, at most `limit`.

@@ -181,6 +181,7 @@ impl Dialect for Localization {
                 .map_err(|failure| Fault::of_failure(&failure))?,
             principal_id: key.principal_id,
             request_id,
+            uid: None,
         };
         Ok(Caller { key, actor, session_id: None, permits: Permits::new(context.shelf.clone()) })
     }
@@ -324,7 +325,7 @@ fn admit_session(
 /// A member with a session.
 fn person(context: &Context, key: credentials::Caller, session_id: Uuid, request_id: String) -> Caller {
     let (tenant_id, principal_id) = (TenantId(key.tenant_id), key.principal_id);
-    let actor = Actor { tenant_id, kind: ActorKind::Member, principal_id, request_id };
+    let actor = Actor { tenant_id, kind: ActorKind::Member, principal_id, request_id, uid: None };
     Caller { key, actor, session_id: Some(session_id), permits: Permits::new(context.shelf.clone()) }
 }
 

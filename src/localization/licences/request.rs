@@ -183,6 +183,7 @@ fn accept(
         kind: row.created_by_kind,
         principal_id: Uuid::from_bytes(row.created_by),
         request_id: row.request_id.clone(),
+        uid: None,
     };
     audit::record(tx, now, &actor, told("licence.requested", project_id, id, row))?;
     if let Some(asked) = asked {

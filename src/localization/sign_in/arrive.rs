@@ -57,7 +57,7 @@ pub fn arrive(tx: &mut WriteTx<'_>, now: Timestamp, arrival: Arrival) -> Result<
     }
     let Some(member) = member_of(tx, tenant_id, &origin)? else { return Ok(Arrived::NobodyHere) };
     let principal_id = member.member_id.0;
-    let actor = Actor { tenant_id, kind: ActorKind::Member, principal_id, request_id };
+    let actor = Actor { tenant_id, kind: ActorKind::Member, principal_id, request_id, uid: None };
     bind(tx, now, &actor, &member, &origin)?;
     if let Some(before) = before {
         let ended = end_session(tx, before)?;

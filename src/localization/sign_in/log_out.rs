@@ -50,5 +50,6 @@ pub fn log_out(
 /// Who ends them; in which tenant each session says.
 fn provider(request_id: &str) -> Actor {
     let tenant_id = TenantId(Uuid::nil());
-    Actor { tenant_id, kind: ActorKind::System, principal_id: Uuid::nil(), request_id: request_id.to_owned() }
+    let request_id = request_id.to_owned();
+    Actor { tenant_id, kind: ActorKind::System, principal_id: Uuid::nil(), request_id, uid: None }
 }

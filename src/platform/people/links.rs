@@ -83,18 +83,19 @@ pub fn take_link(
     Ok(Some(row.link(link_id)))
 }
 
-/// Whether a link of this token still works, for this kind of people: asked before anything is written, so that whoever tries
-/// tokens at random costs a read each.
+/// The link of a token, if it still works and is for this kind of people; it stays. Asked before anything is written, so that
+/// whoever tries tokens at random costs a read each, and before it is used, so that one that cannot let in yet is still good
+/// later.
 ///
 /// # Errors
 /// Only the store's.
-pub fn is_link(
+pub fn find_link(
     read: &impl Read,
     now: Timestamp,
     token: &str,
     is_wanted: impl FnOnce(&Purpose) -> bool,
-) -> Result<bool, Failure> {
-    Ok(find(read, now, token, is_wanted)?.is_some())
+) -> Result<Option<Link>, Failure> {
+    Ok(find(read, now, token, is_wanted)?.map(|(link_id, row)| row.link(link_id)))
 }
 
 fn find(

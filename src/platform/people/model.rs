@@ -13,7 +13,7 @@ pub(super) const OPERATOR_IDLE_SECONDS: i64 = 1_800;
 pub(super) const USE_SECONDS: i64 = 60;
 /// The most links that wait to be used. One more takes the place of the oldest.
 pub(super) const LINKS_MAX: usize = 1_000;
-/// The most sessions of operators. One more ends the oldest.
+/// The most sessions of operators. One more takes the place of one that is over, or else ends the oldest.
 pub(super) const OPERATORS_MAX: usize = 100;
 /// The most deeds that are kept.
 pub(super) const DEEDS_MAX: u64 = 10_000;
@@ -42,7 +42,7 @@ impl Purpose {
     }
 }
 
-/// A link that was used.
+/// A link that lets somebody in.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Link {
     /// Its id: no secret.
@@ -85,6 +85,10 @@ pub enum Act {
     MemberSessionEnd,
     /// What a member may do was changed.
     Permits,
+    /// A member was invited.
+    MemberCreate,
+    /// A member was removed.
+    MemberRemove,
 }
 
 impl Act {
@@ -99,6 +103,8 @@ impl Act {
             Act::MemberSignIn => "member_sign_in",
             Act::MemberSessionEnd => "member_session_end",
             Act::Permits => "permits",
+            Act::MemberCreate => "member_create",
+            Act::MemberRemove => "member_remove",
         }
     }
 }

@@ -9,17 +9,13 @@ use crate::jobs::start_of_hour;
 use crate::secrets::{Digest, constant_time_eq};
 use crate::sessions::split_token;
 
-/// Begins a session for whoever asked for a link; its id. Where there are too many, the oldest ends.
+/// Begins a session for whoever asked for a link; its id. Where there are too many, one that is over makes room, or else
+/// the oldest ends.
 ///
 /// # Errors
 /// Only the store's.
 pub fn begin_session(tx: &mut WriteTx<'_>, now: Timestamp, login: &str, digest: Digest) -> Result<Uuid, Failure> {
-    let known = tx.scan(&OPERATORS, Scan::all().limit(OPERATORS_MAX))?;
-    if known.len() == OPERATORS_MAX
-        && let Some((oldest, row)) = known.into_iter().next()
-    {
-        remove(tx, oldest, &row);
-    }
+    make_room(tx, now, login)?;
     let session_id = tx.new_id();
     let row = OperatorSessionRow {
         digest,
@@ -33,6 +29,20 @@ pub fn begin_session(tx: &mut WriteTx<'_>, now: Timestamp, login: &str, digest: 
     tx.falls_due(ENDS.spec().tag, start_of_hour(row.end_hour()));
     record_deed(tx, now, Act::OperatorSignIn, login, &session_id.to_string())?;
     Ok(session_id)
+}
+
+/// Takes a session out where there are as many as there may be; `by`: who needs the room.
+fn make_room(tx: &mut WriteTx<'_>, now: Timestamp, by: &str) -> Result<(), Failure> {
+    let known = tx.scan(&OPERATORS, Scan::all().limit(OPERATORS_MAX))?;
+    if known.len() < OPERATORS_MAX {
+        return Ok(());
+    }
+    if let Some((over, row)) = known.iter().find(|(_, row)| !is_awake(row, now)) {
+        remove(tx, *over, row);
+        return Ok(());
+    }
+    let Some((oldest, _)) = known.first() else { return Ok(()) };
+    end_operator_session(tx, now, *oldest, by).map(drop)
 }
 
 /// The session of a token, if it lets in now. One that is not there costs the same digest and comparison as one that is.

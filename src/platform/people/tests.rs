@@ -10,7 +10,9 @@ use super::tables::{DEEDS, DeedRow, ENDS, EndRow, LINKS, OPERATORS, PERMITS, Per
 use super::*;
 use crate::access::{CreateTenant, Services, create_tenant};
 use crate::jobs::{Agenda as _, Progress};
-use crate::sessions::SessionToken;
+use crate::sessions::{
+    Door, LIFE_SECONDS, Marks, NewSession, Origin, Session, SessionToken, create_session, sessions_of,
+};
 use crate::testing::TestStore;
 
 /// A full hour.
@@ -79,11 +81,12 @@ fn a_link_works_once_in_its_time_and_for_whom_it_is() {
     }
     assert_eq!(take(&test, 1, &text, member), None, "for the other kind of people");
     assert_eq!(take(&test, LINK_SECONDS, &text, Purpose::Operator), None, "too late");
-    assert!(is_link(&test.store.read(), at(1), &text, |_| true).unwrap());
+    let found = find_link(&test.store.read(), at(1), &text, |_| true).unwrap();
+    assert_eq!(found.map(|link| link.link_id), Some(id), "and stays");
     let taken = take(&test, LINK_SECONDS - 1, &text, Purpose::Operator);
     assert_eq!(taken, Some(Link { link_id: id, purpose: Purpose::Operator, asked_by: "ann".to_owned() }));
     assert_eq!(take(&test, 1, &text, Purpose::Operator), None, "used");
-    assert!(!is_link(&test.store.read(), at(1), &text, |_| true).unwrap());
+    assert_eq!(find_link(&test.store.read(), at(1), &text, |_| true).unwrap(), None);
     assert!(take(&test, 1, &of_member, member).is_some());
     sound(&test);
     let deeds: Vec<_> =
@@ -141,11 +144,76 @@ fn an_ended_session_lets_nobody_in_and_leaves_a_deed() {
     assert!(found(&test, "", 3).is_none() && found(&test, &"A".repeat(64), 3).is_none());
     let deed = list_deeds(&test.store.read(), 1).unwrap().remove(0);
     assert_eq!(deed, Deed { at: at(2), act: Act::OperatorSessionEnd, by: "bob".to_owned(), about: id.to_string() });
+    let other_id = found(&test, &other, 3).unwrap().session_id;
     for _ in 0..OPERATORS_MAX {
         begin(&test, 3);
     }
     assert!(found(&test, &other, 4).is_none(), "the oldest has ended");
+    let ends = list_deeds(&test.store.read(), OPERATORS_MAX + 1).unwrap();
+    let ends: Vec<_> = ends.into_iter().filter(|deed| deed.act == Act::OperatorSessionEnd).collect();
+    let expected = Deed { at: at(3), act: Act::OperatorSessionEnd, by: "ann".to_owned(), about: other_id.to_string() };
+    assert_eq!(ends, [expected], "and leaves a deed");
     assert_eq!(list_operators(&test.store.read(), at(OPERATOR_IDLE_SECONDS + 3)).unwrap(), []);
+    sound(&test);
+}
+
+#[test]
+fn sessions_that_are_over_make_room_before_the_oldest_ends() {
+    let test = TestStore::open(START);
+    let (id, at_work) = begin(&test, 0);
+    for _ in 1..OPERATORS_MAX {
+        begin(&test, 1);
+    }
+    let later = OPERATOR_IDLE_SECONDS + 1;
+    write(&test, move |tx| note_use(tx, at(OPERATOR_IDLE_SECONDS - 1), id));
+    let (_, fresh) = begin(&test, later);
+    assert!(found(&test, &at_work, later).is_some() && found(&test, &fresh, later).is_some());
+    assert_eq!(test.store.read().scan(&OPERATORS, Scan::all()).unwrap().len(), OPERATORS_MAX);
+    let deeds = list_deeds(&test.store.read(), 2 * OPERATORS_MAX).unwrap();
+    assert!(deeds.iter().all(|deed| deed.act == Act::OperatorSignIn), "what is over leaves none");
+    sound(&test);
+}
+
+#[test]
+fn members_sessions_end_at_the_console_alone_and_leave_a_deed_each() {
+    let test = TestStore::open(START);
+    let whose = (tenant(&test), Uuid::from_u128(7));
+    let begin = |door| {
+        let new = NewSession {
+            door,
+            tenant_id: whose.0,
+            principal_id: whose.1,
+            digest: [7; 32],
+            origin: Origin {
+                issuer: "link".to_owned(),
+                subject: "zoe".to_owned(),
+                provider_session: None,
+                email: None,
+                id_token: String::new(),
+            },
+            marks: Marks { subject: 7, provider_session: None },
+            ends_at: at(LIFE_SECONDS),
+        };
+        write(&test, move |tx| {
+            Ok(create_session(tx, START, new).unwrap_or_else(|_| panic!("nobody is erased")).session.session_id)
+        })
+    };
+    let [first, second, third] = [(); 3].map(|()| begin(Door::Console));
+    let elsewhere = begin(Door::Localization);
+    assert!(!write(&test, move |tx| end_member_session(tx, at(1), elsewhere, "ann")), "another door's");
+    assert!(!write(&test, |tx| end_member_session(tx, at(1), Uuid::nil(), "ann")));
+    assert!(write(&test, move |tx| end_member_session(tx, at(1), first, "ann")));
+    assert!(!write(&test, move |tx| end_member_session(tx, at(1), first, "ann")));
+    write(&test, move |tx| end_member_sessions(tx, at(2), whose, "bob"));
+    let mut left = sessions_of(&test.store.read(), Door::Localization, whose.0, whose.1, at(2)).unwrap();
+    assert_eq!(left.iter().map(|session| session.session_id).collect::<Vec<_>>(), [elsewhere]);
+    left.push(Session { door: Door::Console, ends_at: at(3), ..left[0].clone() });
+    write(&test, move |tx| record_member_ends(tx, at(3), &left, "ann"));
+    let deeds = list_deeds(&test.store.read(), 9).unwrap();
+    let told: Vec<_> = deeds.iter().rev().map(|deed| (deed.act, deed.by.as_str(), deed.about.as_str())).collect();
+    let [first, second, third] = [first, second, third].map(|id| id.to_string());
+    let end = Act::MemberSessionEnd;
+    assert_eq!(told, [(end, "ann", first.as_str()), (end, "bob", second.as_str()), (end, "bob", third.as_str())]);
     sound(&test);
 }
 

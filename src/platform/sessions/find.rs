@@ -77,6 +77,14 @@ pub fn list_sessions(read: &impl Read, door: Door, now: Timestamp, limit: usize)
     Ok(sessions)
 }
 
+/// A session by its id, behind whatever door; whether it lets in is not asked.
+///
+/// # Errors
+/// Only the store's.
+pub(crate) fn find_by_id(read: &impl Read, session_id: Uuid) -> Result<Option<Session>, Failure> {
+    Ok(read.get(&SESSIONS, &session_id)?.map(|row| row.session(session_id)))
+}
+
 /// Whether a session is still there: for the transaction of what its owner asked for meanwhile.
 ///
 /// # Errors

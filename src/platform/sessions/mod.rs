@@ -31,6 +31,7 @@ mod tests;
 
 pub use create::{Made, Moved, NewSession, create_session, move_session};
 pub use end::{end_session, end_sessions_at_provider, end_sessions_of};
+pub(crate) use find::find_by_id;
 pub use find::{find_session, is_there, list_sessions, origin_of, sessions_of};
 pub use model::{AtProvider, Door, LIFE_SECONDS, Marks, Origin, SESSIONS_MAX, Session};
 pub use over::SessionEnds;

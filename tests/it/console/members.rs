@@ -160,3 +160,77 @@ fn a_listener_that_is_off_has_no_links() {
     let value: Value = appliance.cli_json(&["status"]);
     assert!(value["services"].as_array().unwrap().iter().all(|service| service["name"] != "console"));
 }
+
+/// Of the deeds that operators see, how many of a kind are about this.
+fn deeds(operator: &Browser, act: &str, about: &str) -> usize {
+    let page = operator.get("/sessions").text.replace("&#39;", "'");
+    let (act, about) = (format!("<td>{act}</td>"), format!("<code>{about}</code>"));
+    page.split("<tr>").filter(|row| row.contains(&act) && row.contains(&about)).count()
+}
+
+/// The ids of a member's own sessions.
+fn own_sessions(member: &Browser) -> Vec<String> {
+    let page = member.get("/sessions").text;
+    let ids = page.split("name=\"session\" value=\"").skip(1);
+    ids.map(|rest| rest.split('"').next().unwrap().to_owned()).collect()
+}
+
+#[test]
+fn who_invites_and_removes_is_told_to_operators_and_in_the_chain() {
+    let appliance = Setup::new().start();
+    let (tenant, operator) = (appliance.tenant(), operator(&appliance));
+    let of_tenant = ["--tenant", tenant.as_str()];
+    let made = appliance.cli_json(&[&["member", "create", "zoe@example.org"], &of_tenant[..]].concat());
+    let id = made["member_id"].as_str().unwrap();
+    for _ in 0..2 {
+        appliance.cli_json(&[&["member", "remove", id], &of_tenant[..]].concat());
+    }
+    assert_eq!(deeds(&operator, "a member invited", id), 1);
+    assert_eq!(deeds(&operator, "a member removed", id), 1, "once");
+    let auditor = appliance.persona("localization", &tenant, &["org_audit-read"]);
+    let events = auditor.with("l10n-tenant", &tenant).get("/v1/audit/events").expect(200);
+    for action in ["member.create", "member.remove"] {
+        let event = events["events"].as_array().unwrap().iter().find(|event| event["action"] == action);
+        assert!(event.is_some_and(|event| event["payload"]["uid"].is_u64()), "{action}: {events:#}");
+    }
+}
+
+#[test]
+fn sessions_that_end_for_newer_ones_or_with_their_member_leave_deeds() {
+    let appliance = Setup::new().start();
+    let (tenant, operator) = (invited(&appliance, "zoe@example.org"), operator(&appliance));
+    let link = || member_link(&appliance, &tenant, "zoe@example.org");
+    let come = || Browser::at(&appliance, "console").sign_in(&link());
+    let ended = |id: &str| deeds(&operator, "a member's session ended", id);
+    let first = come();
+    let before = own_sessions(&first).remove(0);
+    // The same browser signs in anew.
+    let again = first.sign_in(&link());
+    assert_eq!(ended(&before), 1);
+    let oldest = own_sessions(&again).remove(0);
+    // Fifty are kept.
+    let last = (0..50).map(|_| come()).last().unwrap();
+    assert!(is_turned_away(&again.get("/")));
+    assert_eq!(ended(&oldest), 1);
+    let left = own_sessions(&last);
+    assert_eq!(left.len(), 50);
+    appliance.cli_json(&["member", "remove", "zoe@example.org", "--tenant", &tenant]);
+    assert!(is_turned_away(&last.get("/")));
+    assert!(left.iter().all(|id| ended(id) == 1));
+}
+
+#[test]
+fn a_link_of_a_suspended_tenant_is_good_once_it_is_active_again() {
+    let appliance = appliance();
+    let tenant = invited(appliance, "kim@example.org");
+    let link = member_link(appliance, &tenant, "kim@example.org");
+    appliance.cli_json(&["tenant", "suspend", &tenant]);
+    let browser = Browser::at(appliance, "console");
+    let early = browser.post("/sign-in", &format!("link={}", super::token_of(&link)));
+    assert_eq!(early.status, 403);
+    assert!(early.text.contains("The tenant is suspended"), "{}", early.text);
+    let reason = refused(&["member", "link", "kim@example.org", "--tenant", &tenant]);
+    assert!(reason.contains("the tenant is suspended"), "{reason}");
+    appliance.cli_json(&["tenant", "activate", &tenant]);
+    assert_eq!(browser.sign_in(&link).get("/").status, 200);
+}

@@ -1,5 +1,6 @@
 //! The console's pages over HTTP: who gets in, what he sees, and what others get.
 
+mod approvals;
 mod attacks;
 mod browser;
 mod editor;

@@ -4,7 +4,7 @@ import assert from "node:assert/strict";
 import { accessible, picture, runChecks, takeViolations, visit } from "../support/browser.mjs";
 
 const [packages, given] = process.argv.slice(2);
-const { operations, console: members, other, operators, members: ofMembers, hostile } = JSON.parse(given);
+const { operations, console: members, other, operators, members: ofMembers, hostile, editor } = JSON.parse(given);
 
 const heading = (page) => page.locator("h1").innerText();
 const isNarrow = async (page) => assert.equal(await page.evaluate(() => document.documentElement.scrollWidth <= window.innerWidth), true, `${page.url()} moves sideways`);
@@ -20,6 +20,28 @@ async function look(context, title, width) {
             await accessible(page, `${title}: ${path} is open to everybody`);
         });
     }
+}
+
+/** Every page of a member, at a width. */
+async function lookAsMember(context, title, width) {
+    const project = editor.replace(/\/locales.*/, "");
+    const paths = ["/", "/projects", project, editor, editor.replace(/de$/, "ar"), `${project}/glossary`, `${project}/style`, "/approvals", "/people", "/audit", "/audit/verify"];
+    for (const path of paths) {
+        await visit(context, members + path, async (page) => {
+            await page.setViewportSize({ width, height: 800 });
+            assert.ok((await heading(page)).length > 0, path);
+            await isNarrow(page);
+            await picture(page, `${title}-member${path.replace(project, "/project").replaceAll("/", "-")}`, { fullPage: true });
+            await accessible(page, `${title}: ${path} is open to everybody`);
+        });
+    }
+    await visit(context, `${members}/approvals`, async (page) => {
+        await page.setViewportSize({ width, height: 800 });
+        await page.locator("main table a").first().click();
+        await isNarrow(page);
+        await picture(page, `${title}-member-approval`, { fullPage: true });
+        await accessible(page, `${title}: a decision is open to everybody`);
+    });
 }
 
 const light = {
@@ -117,6 +139,44 @@ const light = {
         await page.goto(`${operations}/`);
         await page.waitForURL(/\/sign-in/);
     }),
+
+    "every page of a member, as wide as a screen": (context) => lookAsMember(context, "light", 1280),
+
+    "what is being typed is checked, and kept until it is saved": (context) => visit(context, members + editor, async (page) => {
+        await page.locator("#text").fill("Ohne Platzhalter");
+        await page.locator("#checks", { hasText: "Q01" }).waitFor();
+        await page.keyboard.press("Alt+ArrowDown");
+        await page.waitForURL(/key=/);
+        await page.waitForFunction(() => document.getElementById("text").value === "");
+        await page.keyboard.press("Alt+ArrowUp");
+        await page.waitForFunction(() => document.getElementById("text").value === "Ohne Platzhalter");
+        assert.equal(await page.locator("#unsaved").isVisible(), true);
+        await picture(page, "light-unsaved");
+        await page.locator("#text").fill("");
+    }),
+
+    "twenty strings are translated by keyboard alone": (context) => visit(context, members + editor, async (page) => {
+        const times = [];
+        for (let number = 1; number <= 20; number += 1) {
+            const before = await page.locator("input[name=key]").last().inputValue();
+            const source = await page.locator(".original p").innerText();
+            await page.keyboard.type(source.startsWith("String") ? source.replace("String", "Text") : source);
+            const begun = Date.now();
+            await page.keyboard.press("Control+Enter");
+            await page.waitForFunction((key) => [...document.querySelectorAll("input[name=key]")].at(-1)?.value !== key, before);
+            await page.waitForFunction(() => document.activeElement?.tagName === "TEXTAREA");
+            times.push(Date.now() - begun);
+        }
+        await page.goto(members + editor);
+        assert.ok(await page.locator(".strings .state.fair").count() >= 20);
+        times.sort((a, b) => a - b);
+        console.log(`from one string to the next: ${times[10]} ms (median), ${times.at(-1)} ms at most`);
+        await page.keyboard.press("Tab");
+        await page.locator("h1").click();
+        await page.keyboard.press("?");
+        assert.equal(await page.locator("#keys").getAttribute("open"), "");
+        await picture(page, "light-translated", { fullPage: true });
+    }),
 };
 
 const dark = {
@@ -124,12 +184,20 @@ const dark = {
         await visit(context, operators[2], (page) => page.waitForURL(`${operations}/`));
         await look(context, "dark", 320);
     },
+    "every page of a member in the dark, as narrow as a telephone": async (context) => {
+        await visit(context, ofMembers[2], (page) => page.waitForURL(`${members}/`));
+        await lookAsMember(context, "dark", 320);
+    },
 };
 
 const forced = {
     "every page in colours that the system forces, at twice the size": async (context) => {
         await visit(context, operators[3], (page) => page.waitForURL(`${operations}/`));
         await look(context, "forced", 640);
+    },
+    "every page of a member in colours that the system forces": async (context) => {
+        await visit(context, ofMembers[3], (page) => page.waitForURL(`${members}/`));
+        await lookAsMember(context, "forced", 640);
     },
 };
 
@@ -152,6 +220,16 @@ const plain = {
         assert.equal(await heading(page), "Home");
         await page.getByRole("button", { name: "Sign out" }).click();
         assert.equal(await heading(page), "Sign in");
+    }),
+    "without scripts a string is translated": (context) => visit(context, `${members}/sign-in`, async (page) => {
+        await page.getByLabel("Link").fill(ofMembers[4].split("#")[1]);
+        await page.keyboard.press("Enter");
+        await page.waitForURL(`${members}/`);
+        await page.goto(`${members}${editor}?q=String%2024`);
+        await page.getByLabel("Translation").fill("Von Hand {name}");
+        await page.getByRole("button", { name: "Save and go on" }).click();
+        await page.goto(`${members}${editor}?q=Von%20Hand`);
+        assert.equal(await page.locator(".strings li").count(), 1);
     }),
 };
 
