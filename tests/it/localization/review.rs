@@ -388,3 +388,61 @@ fn a_text_is_judged_without_being_stored() {
     let stored = shelf.desk.get(&format!("/v1/keys/{key}/annotations/de")).expect(200);
     assert_eq!((&stored["checks"], &stored["blocking_failed"]), (&json!([]), &json!([])));
 }
+
+#[test]
+fn a_translation_is_replaced_only_where_it_is_what_was_read() {
+    let shelf = Shelf::open(shared());
+    shelf.json("a.json", &json!({"a": "A"}));
+    let path = format!("/v1/keys/{}/translations/de", shelf.key_id("a"));
+    let read = || shelf.desk.get(&path);
+    assert_eq!(read().header("etag"), "\"0\"", "there is none yet");
+    let put = |tag: &str, text: &str| {
+        let key = fresh_key();
+        let headers = [("content-type", "application/json"), ("idempotency-key", &key), ("if-match", tag)];
+        shelf.desk.send("PUT", &path, &headers, json!({"text": text}).to_string().as_bytes())
+    };
+    let first = put("\"0\"", "eins");
+    assert_eq!((first.status, first.header("etag")), (201, "\"1\""));
+    for stale in ["\"0\"", "\"2\"", "W/\"1\"", "1", "\"0\", \"7\""] {
+        let refused = put(stale, "zwei");
+        assert_eq!(refused.header("etag"), "\"1\"", "{stale}: the tag of now comes along");
+        refused(&refused, 412, "precondition_failed");
+    }
+    assert_eq!(read().json()["text"], "eins");
+    for (tag, text) in [("\"0\", \"1\"", "zwei"), ("*", "drei"), ("\"3\"", "vier")] {
+        put(tag, text).expect(200);
+    }
+    assert_eq!((read().json()["text"].clone(), read().header("etag").to_owned()), (json!("vier"), "\"4\"".to_owned()));
+    // Under one key with another condition it is another request.
+    let key = fresh_key();
+    let under = |tag: &str| {
+        let headers = [("content-type", "application/json"), ("idempotency-key", key.as_str()), ("if-match", tag)];
+        shelf.desk.send("PUT", &path, &headers, br#"{"text": "fünf"}"#)
+    };
+    under("\"4\"").expect(200);
+    under("\"4\"").expect(200);
+    refused(&under("\"5\""), 422, "idempotency_key_reused");
+}
+
+#[test]
+fn a_key_is_told_with_what_translators_are_told() {
+    let shelf = Shelf::open(shared());
+    let file_id = shelf.json("a.json", &json!({"a": "A", "n_one": "one", "n_other": "some"}));
+    let context = json!({"keys": [{"path": "a", "class": "legal", "context": "About a", "max_length": 7}]});
+    shelf.desk.json("PUT", &shelf.path(&format!("/files/{file_id}/context")), &context).expect(200);
+    let (a, n) = (shelf.key_id("a"), shelf.keys().values().find(|key| key["plural"] == true).unwrap()["id"].clone());
+    let told = shelf.desk.get(&format!("/v1/keys/{a}")).expect(200);
+    let expected = json!({
+        "id": a, "file_id": file_id, "path": "a", "plural": false, "source": "A", "forms": null,
+        "project_id": shelf.project_id, "obsolete": false, "class": "legal", "context": "About a",
+        "min_length": null, "max_length": 7,
+    });
+    assert_eq!(told, expected);
+    let plural = shelf.desk.get(&format!("/v1/keys/{}", n.as_str().unwrap())).expect(200);
+    assert_eq!((&plural["forms"], &plural["class"]), (&json!({"one": "one", "other": "some"}), &Value::Null));
+    shelf.json("a.json", &json!({"b": "B"}));
+    assert_eq!(shelf.desk.get(&format!("/v1/keys/{a}")).expect(200)["obsolete"], true);
+    refused(&Desk::open(shared()).get(&format!("/v1/keys/{a}")), 404, "not_found");
+    let nobody = shelf.desk.template(shared(), "org_billing", &json!({}));
+    refused(&nobody.get(&format!("/v1/keys/{a}")), 403, "forbidden");
+}
