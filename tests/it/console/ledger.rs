@@ -96,14 +96,15 @@ fn a_statement_adds_up_over_all_its_pages() {
     let (mut pages, mut changes) = (0, Vec::new());
     loop {
         assert_eq!(answer.status, 200, "{answer:?}");
-        let (opening, closing) = (figure(&answer.text, "opening"), figure(&answer.text, "closing"));
+        let (opening, closing) =
+            (figure(&answer.text, "opening").to_owned(), figure(&answer.text, "closing").to_owned());
         let shown = lines(&answer.text);
-        assert_eq!(shown[0].1, cents(closing));
+        assert_eq!(shown[0].1, cents(&closing));
         for pair in shown.windows(2) {
             assert_eq!(pair[0].1 - pair[0].0, pair[1].1, "a line is the balance of the one before it and its change");
         }
         let last = shown[shown.len() - 1];
-        assert_eq!(last.1 - last.0, cents(opening));
+        assert_eq!(last.1 - last.0, cents(&opening));
         changes.extend(shown.iter().map(|(change, _)| *change));
         pages += 1;
         let Some(link) = next(&answer) else {
