@@ -9,12 +9,12 @@ use axum::routing::get;
 use http::StatusCode;
 use quintet_localization::decision_member::{self, DECIDE, Saying};
 use quintet_localization::decision_operator::{DeskRefusal, Verdict, is_embedded};
-use quintet_platform::http::query::Query;
 use quintet_platform::ids::parse_uuid;
 use quintet_platform::people::permits_of;
 use quintet_storage::{Abort, Uuid};
 use serde_json::Value;
 
+use super::address::query;
 use super::door::Console;
 use super::form;
 use super::notice::Notice;
@@ -137,7 +137,7 @@ async fn list(State(console): State<Console>, member: Member, RawQuery(raw): Raw
     if !may(&console, &member)? {
         return Err(Notice::NotFound);
     }
-    let all = Query::parse(raw.as_deref()).map_err(|_| Notice::Malformed)?.take("all").is_some_and(|text| text == "1");
+    let all = query(raw.as_deref())?.take("all").is_some_and(|text| text == "1");
     let (context, tenant_id) = (console.app.localization.clone(), member.session.tenant_id);
     let is_elsewhere = !is_embedded(&context);
     let found = tokio::task::spawn_blocking(move || decision_member::list(&context, tenant_id, all, LIST_MAX));

@@ -4,10 +4,10 @@ use askama::Template;
 use axum::extract::RawQuery;
 use axum::response::Response;
 use http::StatusCode;
-use quintet_platform::http::query::Query;
 use serde::Deserialize;
 use serde_json::Value;
 
+use crate::console::address::query;
 use crate::console::notice::Notice;
 use crate::console::pages::{Frame, answer};
 use crate::console::rooms::Room;
@@ -62,8 +62,8 @@ struct AuditPage {
 
 /// The page: the newest events, or those up to a number.
 pub async fn show(member: Member, RawQuery(raw): RawQuery) -> Result<Response, Notice> {
-    let mut query = Query::parse(raw.as_deref()).map_err(|_| Notice::Malformed)?;
-    let to = query.take("to").map(|text| text.parse::<u64>().map_err(|_| Notice::Malformed)).transpose()?;
+    let mut asked = query(raw.as_deref())?;
+    let to = asked.take("to").map(|text| text.parse::<u64>().map_err(|_| Notice::Malformed)).transpose()?;
     page(member, to, None).await
 }
 

@@ -7,37 +7,19 @@ use axum::body::Body;
 use axum::extract::RawQuery;
 use axum::response::{IntoResponse, Redirect, Response};
 use http::{Method, StatusCode};
-use quintet_platform::http::query::{Query, encode_segment};
+use quintet_localization::operator::template_names;
+use quintet_platform::http::query::encode_segment;
 use quintet_storage::Uuid;
 use serde::Deserialize;
 use serde::de::IgnoredAny;
 use serde_json::{Map, Value, json};
 
+use crate::console::address::query;
 use crate::console::form;
 use crate::console::notice::Notice;
 use crate::console::pages::{Frame, answer};
 use crate::console::rooms::{Asking, Refused, Room, With};
 use crate::console::visitor::Member;
-
-/// The templates of grants (contract 1, GrantCreate).
-const TEMPLATES: [&str; 16] = [
-    "viewer",
-    "translator",
-    "reviewer",
-    "approver",
-    "terminologist",
-    "project_manager",
-    "publisher",
-    "ws_admin",
-    "member_manager",
-    "org_auditor",
-    "org_billing",
-    "org_admin",
-    "ci",
-    "push",
-    "build",
-    "runner",
-];
 
 #[derive(Deserialize)]
 struct Person {
@@ -90,7 +72,7 @@ struct PersonLine {
 struct PeoplePage {
     frame: Frame,
     lines: Vec<PersonLine>,
-    templates: [&'static str; 16],
+    templates: Vec<&'static str>,
     next: Option<String>,
     once: String,
     refused: Option<Refused>,
@@ -98,7 +80,7 @@ struct PeoplePage {
 
 /// The page.
 pub async fn show(member: Member, RawQuery(raw): RawQuery) -> Result<Response, Notice> {
-    let cursor = Query::parse(raw.as_deref()).map_err(|_| Notice::Malformed)?.take("cursor");
+    let cursor = query(raw.as_deref())?.take("cursor");
     page(member, cursor, None).await
 }
 
@@ -114,7 +96,7 @@ async fn page(member: Member, cursor: Option<String>, refused: Option<Refused>) 
     let page = PeoplePage {
         frame: member.frame,
         lines: people.members.into_iter().map(line).collect(),
-        templates: TEMPLATES,
+        templates: template_names().collect(),
         next: people.next_cursor.map(|cursor| format!("/people?cursor={}", encode_segment(&cursor))),
         once: Uuid::new_v4().to_string(),
         refused,

@@ -12,12 +12,13 @@ use quintet_platform::http::query::encode_segment;
 use quintet_storage::Uuid;
 
 use super::bulk::Outcome;
-use super::filters::{Filters, Place, STATES, query};
+use super::filters::{Filters, Place, STATES};
 use super::texts::{Chipped, Field, SourceForm, fields, in_short, source_forms};
 use super::wire::{
     Annotations, Check, File, Files, Key, Listed, Project, Suggestion, Suggestions, Term, Terms, Translation,
     Translations,
 };
+use crate::console::address::query;
 use crate::console::notice::Notice;
 use crate::console::pages::{Frame, answer};
 use crate::console::rooms::{Asking, Refused, Room};

@@ -1,13 +1,12 @@
 //! Files as they are exported: passed on, never shown, and of no kind that a browser would run.
 
-use axum::body::Body;
 use axum::extract::{Path, RawQuery};
-use axum::response::{IntoResponse, Response};
-use http::header::{CONTENT_DISPOSITION, CONTENT_TYPE};
-use http::{HeaderValue, Method};
+use axum::response::Response;
+use http::Method;
 use quintet_platform::http::query::encode_segment;
 
-use super::filters::{query, with_query};
+use crate::console::address::{query, with_query};
+use crate::console::download::attached;
 use crate::console::notice::Notice;
 use crate::console::rooms::{Room, With};
 use crate::console::visitor::Member;
@@ -27,7 +26,7 @@ pub async fn download(
     let address = with_query(&path, said.chain(is_approved_only.then_some(("state", "approved"))));
     let exported = member.asking.response(Room::Localization, Method::GET, &address, With::default()).await?;
     match exported.status().as_u16() {
-        200 => Ok(attached(exported.into_body(), &file_name(locale.as_deref(), &name))),
+        200 => Ok(attached(exported.into_body(), "application/octet-stream", &file_name(locale.as_deref(), &name))),
         400..=499 => Err(Notice::NotFound),
         _ => Err(Notice::Unavailable),
     }
@@ -46,16 +45,6 @@ fn file_name(locale: Option<&str>, path: &str) -> String {
         Some(locale) => format!("{}.{name}", plain(locale)),
         None => name,
     }
-}
-
-/// An answer that is saved.
-fn attached(body: Body, name: &str) -> Response {
-    let disposition = HeaderValue::from_str(&format!("attachment; filename=\"{name}\""));
-    let mut response = body.into_response();
-    let fields = response.headers_mut();
-    fields.insert(CONTENT_TYPE, HeaderValue::from_static("application/octet-stream"));
-    fields.insert(CONTENT_DISPOSITION, disposition.unwrap_or(HeaderValue::from_static("attachment")));
-    response
 }
 
 #[cfg(test)]

@@ -2,7 +2,7 @@
 
 use quintet_platform::http::query::{Query, encode_segment};
 
-use crate::console::notice::Notice;
+use crate::console::address::{said, with_query};
 
 /// The states that the list can be of.
 pub const STATES: [&str; 6] = ["untranslated", "draft", "needs_attention", "reviewed", "approved", "outdated"];
@@ -27,7 +27,7 @@ pub struct Filters {
 impl Filters {
     /// Takes them out of an address, or of a form that has them hidden. What is empty is not said.
     pub fn take(query: &mut Query) -> Filters {
-        let mut text = |name: &str| query.take(name).filter(|text| !text.is_empty());
+        let mut text = |name: &str| said(query, name);
         Filters {
             state: text("state"),
             file: text("file"),
@@ -99,29 +99,10 @@ impl Place {
     }
 }
 
-/// A path with what is asked of it.
-pub fn with_query<'a>(path: &str, said: impl Iterator<Item = (&'a str, &'a str)>) -> String {
-    let mut address = path.to_owned();
-    for (place, (name, text)) in said.enumerate() {
-        address.push(if place == 0 { '?' } else { '&' });
-        address.push_str(name);
-        address.push('=');
-        address.push_str(&encode_segment(text));
-    }
-    address
-}
-
-/// Reads the query of a page.
-///
-/// # Errors
-/// [`Notice::Malformed`]
-pub fn query(raw: Option<&str>) -> Result<Query, Notice> {
-    Query::parse(raw).map_err(|_| Notice::Malformed)
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::console::address::query;
 
     #[test]
     fn an_address_says_what_was_asked_for() {

@@ -10,8 +10,8 @@ use quintet_storage::Uuid;
 use serde::de::IgnoredAny;
 use serde_json::json;
 
-use super::filters::{query, with_query};
 use super::wire::{Project, Term, Terms};
+use crate::console::address::{query, with_query};
 use crate::console::form;
 use crate::console::notice::Notice;
 use crate::console::pages::{Frame, answer};

@@ -5,8 +5,8 @@ use axum::extract::RawQuery;
 use axum::response::Response;
 use http::StatusCode;
 
-use super::filters::{query, with_query};
 use super::wire::{Project, Projects};
+use crate::console::address::{query, with_query};
 use crate::console::notice::Notice;
 use crate::console::pages::{Frame, answer};
 use crate::console::rooms::Room;

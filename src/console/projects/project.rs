@@ -28,13 +28,12 @@ struct Progress {
     address: String,
     percent: u64,
     states: Vec<Count>,
-    failing: u64,
-    failing_address: String,
+    failing: Vec<Count>,
 }
 
-/// So many in a state.
+/// So many in a state, or that fail a check.
 struct Count {
-    state: &'static str,
+    what: String,
     count: u64,
     address: String,
 }
@@ -99,13 +98,22 @@ async fn releases(asking: &Asking, base: &str) -> Result<Vec<ReleaseLine>, Notic
 fn progress(project: &str, stats: LocaleStats) -> Progress {
     let place = Place { project: project.to_owned(), locale: stats.locale.clone() };
     let of = |state: &str| stats.states.get(state).copied().unwrap_or_default();
-    let address = |state: &str| place.editor(&Filters { state: Some(state.to_owned()), ..Filters::default() }, None);
-    let states = STATES.map(|state| Count { state, count: of(state), address: address(state) });
+    let narrowed = |filters: Filters| place.editor(&filters, None);
+    let states = STATES.map(|state| Count {
+        what: state.to_owned(),
+        count: of(state),
+        address: narrowed(Filters { state: Some(state.to_owned()), ..Filters::default() }),
+    });
+    let failing = stats.failing.checks.iter().map(|(check, count)| Count {
+        what: check.clone(),
+        count: *count,
+        address: narrowed(Filters { check: Some(check.clone()), ..Filters::default() }),
+    });
+    let failing = failing.collect();
     let percent = (of("approved") * 100).checked_div(stats.keys).unwrap_or_default();
     Progress {
         address: place.editor(&Filters::default(), None),
-        failing: stats.failing.blocking + stats.failing.other,
-        failing_address: address("draft"),
+        failing,
         locale: stats.locale,
         percent,
         states: states.into_iter().filter(|count| count.count > 0).collect(),

@@ -35,8 +35,7 @@ pub struct LocaleStats {
 
 #[derive(Deserialize)]
 pub struct Failing {
-    pub blocking: u64,
-    pub other: u64,
+    pub checks: BTreeMap<String, u64>,
 }
 
 #[derive(Deserialize)]
