@@ -404,9 +404,9 @@ fn a_translation_is_replaced_only_where_it_is_what_was_read() {
     let first = put("\"0\"", "eins");
     assert_eq!((first.status, first.header("etag")), (201, "\"1\""));
     for stale in ["\"0\"", "\"2\"", "W/\"1\"", "1", "\"0\", \"7\""] {
-        let refused = put(stale, "zwei");
-        assert_eq!(refused.header("etag"), "\"1\"", "{stale}: the tag of now comes along");
-        refused(&refused, 412, "precondition_failed");
+        let answer = put(stale, "zwei");
+        assert_eq!(answer.header("etag"), "\"1\"", "{stale}: the tag of now comes along");
+        refused(&answer, 412, "precondition_failed");
     }
     assert_eq!(read().json()["text"], "eins");
     for (tag, text) in [("\"0\", \"1\"", "zwei"), ("*", "drei"), ("\"3\"", "vier")] {
