@@ -17,7 +17,7 @@
 //! Reading order: `words` (texts in two languages), `foreign`, `door` · `pages` (what the files are given), `notice`
 //! · `guard` (before and behind every page) · `visitor` (who asks), `form` · `assets`, `sign_in`, `sessions` (both
 //! doors) · `status`, `examinations`, `doctor`, `tenants` (operators) · `home` (members) · `address`, `plot`,
-//! `download`, `ledger` (what members read).
+//! `download`, `ledger`, `runs` (what members read).
 
 mod address;
 mod approvals;
@@ -37,6 +37,7 @@ mod pages;
 mod plot;
 mod projects;
 mod rooms;
+mod runs;
 mod sessions;
 mod sign_in;
 mod status;
@@ -79,6 +80,7 @@ pub fn members(app: &App) -> Router {
         .merge(organization::routes())
         .merge(approvals::routes())
         .merge(ledger::routes())
+        .merge(runs::routes())
         .fallback(async || Notice::NotFound);
     let live = async || ([(header::CONTENT_TYPE, "application/json")], r#"{"status":"ok"}"#);
     // Whoever watches the process knows no host of it.

@@ -7,6 +7,7 @@ mod editor;
 mod ledger;
 mod members;
 mod pages;
+mod runs;
 
 use std::sync::LazyLock;
 
