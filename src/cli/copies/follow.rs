@@ -237,8 +237,9 @@ fn care(client: &Client, checkpoints: &Checkpoints, seconds: (i64, i64), stopped
             if now.micros_since(newest) < every_seconds * 1_000_000 {
                 return Ok(());
             }
-            take(client, checkpoints, now, &mut |_| {})?;
-            checkpoints.prune(now.plus_seconds(-keep_seconds))
+            // First what nobody needs goes: the next one may have no room otherwise.
+            checkpoints.prune(now.plus_seconds(-keep_seconds))?;
+            take(client, checkpoints, now, &mut |_| {}).map(drop)
         };
         if let Err(error) = look() {
             output::progress(&format!("{error}; the log is shipped on, a checkpoint is tried again"));

@@ -12,6 +12,21 @@ use crate::error::OpenError;
 use crate::log;
 
 const LOCK_FILE: &str = "LOCK";
+/// Locked by the follower that keeps a directory as a copy of another.
+pub(crate) const FOLLOWING_FILE: &str = "FOLLOWING";
+
+/// Whether somebody works on a directory as his own.
+pub(crate) fn is_worked_on(path: &Path) -> io::Result<bool> {
+    is_locked(&path.join(LOCK_FILE))
+}
+
+fn is_locked(file: &Path) -> io::Result<bool> {
+    match DirectoryLock::take_existing(file) {
+        Ok(lock) => Ok(lock.is_none()),
+        Err(e) if e.kind() == io::ErrorKind::NotFound => Ok(false),
+        Err(e) => Err(e),
+    }
+}
 
 /// The lock of a data directory that is only looked at, if it has one.
 pub(crate) struct LockedDirectory {
@@ -56,6 +71,10 @@ impl DataDirectory {
         let lock = DirectoryLock::take(&path.join(LOCK_FILE))
             .map_err(|e| OpenError::io(doing("locking"), e))?
             .ok_or_else(|| OpenError::InUse(path.to_owned()))?;
+        // A follower looks for that lock once it has its own: of the two one is too late.
+        if is_locked(&path.join(FOLLOWING_FILE)).map_err(|e| OpenError::io(doing("locking"), e))? {
+            return Err(OpenError::InUse(path.to_owned()));
+        }
         let format = match read_format(path)? {
             Some(format) => format,
             None => {

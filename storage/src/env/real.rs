@@ -151,10 +151,15 @@ pub(crate) fn sync_directory(directory: &Path) -> io::Result<()> {
     File::open(directory)?.sync_all()
 }
 
-/// Writes a small file so that after a crash either the old or the new content is there, whole.
+/// Writes a small file so that after a crash either the old or the new content is there, whole. What stands in its way is
+/// never written to: it may be a link to somewhere else, or a file that somebody else holds open.
 pub(crate) fn replace_file(path: &Path, content: &[u8]) -> io::Result<()> {
     let temporary = path.with_extension("tmp");
-    let file = OpenOptions::new().create(true).truncate(true).write(true).mode(PRIVATE).open(&temporary)?;
+    match fs::remove_file(&temporary) {
+        Err(e) if e.kind() != io::ErrorKind::NotFound => return Err(e),
+        _ => {}
+    }
+    let file = OpenOptions::new().create_new(true).write(true).mode(PRIVATE).open(&temporary)?;
     file.write_all_at(content, 0)?;
     file.sync_all()?;
     fs::rename(&temporary, path)?;

@@ -317,3 +317,107 @@ fn what_cannot_follow_is_refused_and_left_as_it_is() {
     assert!(matches!(opened(&at("restored"), &place), CopyError::Foreign { .. }));
     assert!(!at("data/FOLLOWED").exists());
 }
+
+/// A store with a checkpoint, and a directory that has caught up with it.
+fn followed() -> (tempfile::TempDir, Store, PathBuf) {
+    let parent = tempfile::tempdir().unwrap();
+    let store = open(&parent.path().join("data"));
+    write(&store, 1..=40, 1_000);
+    store.hold_checkpoint(0).unwrap();
+    let place = parent.path().join("place");
+    catch_up(&mut follower(&parent.path().join("data"), &place));
+    (parent, store, place)
+}
+
+#[test]
+fn nobody_else_writes_into_what_follows() {
+    let (parent, store, place) = followed();
+    let data = parent.path().join("data");
+    // What stands in the way of a note is no place to write to.
+    let victim = parent.path().join("victim");
+    fs::write(&victim, "theirs").unwrap();
+    for kind in ["link", "open"] {
+        let planted = place.join("FOLLOWED.tmp");
+        match kind {
+            "link" => std::os::unix::fs::symlink(&victim, &planted).unwrap(),
+            _ => fs::hard_link(&victim, &planted).unwrap(),
+        }
+        catch_up(&mut follower(&data, &place));
+        assert_eq!(fs::read_to_string(&victim).unwrap(), "theirs", "{kind}");
+        assert!(fs::symlink_metadata(place.join("FOLLOWED")).unwrap().is_file());
+    }
+    // Nor is a directory taken in which others write.
+    let mode = |mode: u32| fs::set_permissions(&place, std::os::unix::fs::PermissionsExt::from_mode(mode)).unwrap();
+    mode(0o777);
+    assert!(matches!(Follower::open(&data, &place), Err(CopyError::Foreign { .. })));
+    mode(0o700);
+    // Two work on it at no time: neither a follower and another, nor a follower and an appliance.
+    let going = follower(&data, &place);
+    assert!(matches!(Follower::open(&data, &place), Err(CopyError::Source(OpenError::InUse(_)))));
+    assert!(matches!(Store::open(options(&place), ALL), Err(OpenError::InUse(_))));
+    drop(going);
+    close(store);
+}
+
+#[test]
+fn what_a_first_start_has_left_is_nothing() {
+    let (parent, store, place) = followed();
+    let other = parent.path().join("other");
+    fs::create_dir(&other).unwrap();
+    for name in ["FOLLOWING", "FOLLOWED.tmp"] {
+        fs::write(other.join(name), "").unwrap();
+    }
+    catch_up(&mut follower(&parent.path().join("data"), &other));
+    assert_eq!(restored(&other, None).unwrap(), 40);
+    // And what is left of a checkpoint that had no room goes with the next look.
+    let left = place.join("checkpoints/00000000000000000007.making");
+    fs::create_dir(&left).unwrap();
+    fs::write(left.join("000012.sst"), "half").unwrap();
+    follower(&parent.path().join("data"), &place).checkpoints().prune(Timestamp::EPOCH).unwrap();
+    assert!(!left.exists());
+    close(store);
+}
+
+#[test]
+fn what_decays_where_it_is_kept_is_copied_anew() {
+    let (parent, store, place) = followed();
+    let data = parent.path().join("data");
+    let newest = |place: &Path| {
+        let listed = fs::read_dir(place.join("checkpoints")).unwrap().map(|entry| entry.unwrap().path());
+        listed.max().unwrap()
+    };
+    let table = fs::read_dir(newest(&place)).unwrap().map(|entry| entry.unwrap().path());
+    let table = table.filter(|path| path.extension().is_some_and(|extension| extension == "sst")).next().unwrap();
+    let mut bytes = fs::read(&table).unwrap();
+    let middle = bytes.len() / 2;
+    bytes[middle] ^= 1;
+    fs::write(&table, bytes).unwrap();
+    write(&store, 41..=60, 1_000);
+    store.hold_checkpoint(0).unwrap();
+    let mut follower = follower(&data, &place);
+    catch_up(&mut follower);
+    let taken = follower.checkpoints().take(Timestamp::EPOCH, &mut |_| {}).unwrap().unwrap();
+    assert!(taken.bytes > 0);
+    // The old one, which nothing can be made of any more, may go now.
+    fs::remove_dir_all(table.parent().unwrap()).unwrap();
+    assert_eq!(restored(&place, None).unwrap(), 60);
+    drop(follower);
+    close(store);
+}
+
+#[test]
+fn a_log_that_does_not_say_how_far_it_is_is_no_log_that_stands_still() {
+    let (parent, store, place) = followed();
+    let data = parent.path().join("data");
+    let mut follower = follower(&data, &place);
+    catch_up(&mut follower);
+    let (told, aside) = (data.join("wal/WATERMARK"), parent.path().join("aside"));
+    fs::rename(&told, &aside).unwrap();
+    write(&store, 41..=42, 100);
+    assert!(follower.ship().is_err());
+    fs::rename(&aside, &told).unwrap();
+    catch_up(&mut follower);
+    drop(follower);
+    assert_eq!(restored(&place, None).unwrap(), 42);
+    close(store);
+}

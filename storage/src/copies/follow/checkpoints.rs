@@ -1,20 +1,26 @@
 //! The checkpoints of a directory that follows: taken over from the data directory, and pruned by age with the log below.
 
+use std::collections::BTreeMap;
 use std::fs;
-use std::io;
+use std::io::{self, Read};
 use std::path::{Path, PathBuf};
+use std::sync::{Mutex, PoisonError};
 
 use uuid::Uuid;
 
 use crate::copies::checkpoint;
 use crate::copies::making::{CopyError, io_error};
 use crate::copies::manifest::{Entry, MANIFEST_FILE, Manifest};
-use crate::env::real::{ReadOnlyDisk, copy_file, make_private_directory, replace_file, sync_directory};
+use crate::env::real::{ReadOnlyDisk, copy_file, make_private_directory, open_regular, replace_file, sync_directory};
 use crate::hex::hexadecimal;
 use crate::log::{self, recovery, segment_name};
 use crate::time::{Lsn, Timestamp};
 use sha2::{Digest, Sha256};
 
+/// How long a file that was found to be sound is taken for it, in seconds.
+const CHECKED_SECONDS: i64 = 86_400;
+/// Of those who take a checkpoint over and those who prune one at a time: both clear away what was never finished.
+static TURN: Mutex<()> = Mutex::new(());
 /// A checkpoint in the making.
 const MAKING: &str = "making";
 /// In a checkpoint's directory: what it holds at the most, and when it was taken.
@@ -25,6 +31,8 @@ pub struct Checkpoints {
     data: PathBuf,
     place: PathBuf,
     directory_id: Uuid,
+    /// When a file here was last read and found to be what it must be, by its digest.
+    checked: Mutex<BTreeMap<String, Timestamp>>,
 }
 
 /// A checkpoint that was taken over.
@@ -60,7 +68,7 @@ impl Bound {
 
 impl Checkpoints {
     pub(super) fn new(data: &Path, place: &Path, directory_id: Uuid) -> Checkpoints {
-        Checkpoints { data: data.into(), place: place.into(), directory_id }
+        Checkpoints { data: data.into(), place: place.into(), directory_id, checked: Mutex::default() }
     }
 
     /// When the newest one was taken.
@@ -112,10 +120,8 @@ impl Checkpoints {
     ) -> Result<u64, CopyError> {
         let making = to.with_extension(MAKING);
         let failed = io_error("writing", &making);
-        match fs::remove_dir_all(&making) {
-            Err(e) if e.kind() != io::ErrorKind::NotFound => return Err(failed(e)),
-            _ => {}
-        }
+        let _turn = TURN.lock().unwrap_or_else(PoisonError::into_inner);
+        self.clear().map_err(&failed)?;
         make_private_directory(&making).map_err(&failed)?;
         let listed = checkpoint::list(&self.place).map_err(io_error("listing the checkpoints of", &self.place))?;
         let known: Vec<(PathBuf, Manifest)> = listed
@@ -126,6 +132,9 @@ impl Checkpoints {
         for entry in &manifest.entries {
             let same = known.iter().find(|(_, manifest)| manifest.entries.contains(entry));
             let target = making.join(&entry.name);
+            // One that has decayed here is copied anew: otherwise it would be linked on and on.
+            let is_sound = |path: &Path| self.is_sound(&path.join(&entry.name), entry, bound.at);
+            let same = same.filter(|(path, _)| is_sound(path));
             if same.is_some_and(|(path, _)| fs::hard_link(path.join(&entry.name), &target).is_ok()) {
                 continue;
             }
@@ -140,6 +149,31 @@ impl Checkpoints {
         Ok(copied)
     }
 
+    /// Removes what attempts have left that were killed, or had no room.
+    fn clear(&self) -> io::Result<()> {
+        for entry in fs::read_dir(self.place.join(checkpoint::DIRECTORY))? {
+            let path = entry?.path();
+            if path.extension().is_some_and(|extension| extension == MAKING) {
+                fs::remove_dir_all(path)?;
+            }
+        }
+        Ok(())
+    }
+
+    /// Whether a file here is what it must be. Each is read once a day.
+    fn is_sound(&self, file: &Path, entry: &Entry, now: Timestamp) -> bool {
+        let mut checked = self.checked.lock().unwrap_or_else(PoisonError::into_inner);
+        if checked.get(&entry.sha256).is_some_and(|at| now < at.plus_seconds(CHECKED_SECONDS)) {
+            return true;
+        }
+        let is_sound = read_digest(file).is_ok_and(|digest| digest == entry.sha256);
+        match is_sound {
+            true => checked.insert(entry.sha256.clone(), now),
+            false => checked.remove(&entry.sha256),
+        };
+        is_sound
+    }
+
     /// Lets go what no restore to an instant from `oldest` on needs: checkpoints older than the last one before it, and
     /// the log below.
     ///
@@ -147,6 +181,8 @@ impl Checkpoints {
     /// The operating system refused.
     pub fn prune(&self, oldest: Timestamp) -> Result<(), CopyError> {
         let failed = io_error("pruning", &self.place);
+        let _turn = TURN.lock().unwrap_or_else(PoisonError::into_inner);
+        self.clear().map_err(&failed)?;
         let listed = checkpoint::list(&self.place).map_err(&failed)?;
         let is_old = |path: &Path| Bound::read(path).is_some_and(|bound| bound.at <= oldest);
         let Some(base) = listed.iter().position(|(_, path)| is_old(path)) else { return Ok(()) };
@@ -175,6 +211,17 @@ fn bound_again(checkpoint: &Path, bound: Bound) -> io::Result<()> {
     match Bound::read(checkpoint) {
         Some(_) => Ok(()),
         None => bound.write(checkpoint),
+    }
+}
+
+/// The digest of a file, in hex.
+fn read_digest(file: &Path) -> io::Result<String> {
+    let (mut source, mut digest, mut buffer) = (open_regular(file)?, Sha256::new(), vec![0; 1 << 20]);
+    loop {
+        match source.read(&mut buffer)? {
+            0 => return Ok(hexadecimal(&digest.finalize())),
+            count => digest.update(buffer.get(..count).unwrap_or_default()),
+        }
     }
 }
 

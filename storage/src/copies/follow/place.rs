@@ -3,6 +3,7 @@
 use std::collections::BTreeMap;
 use std::fs;
 use std::io::{self, Read};
+use std::os::unix::fs::MetadataExt;
 use std::path::{Path, PathBuf};
 use std::time::SystemTime;
 
@@ -14,6 +15,7 @@ use crate::copies::checkpoint;
 use crate::copies::making::{CopyError, io_error};
 use crate::directory::format::{FORMAT_FILE, Format, read_format};
 use crate::directory::identity;
+use crate::directory::lock::is_worked_on;
 use crate::env::real::{DirectoryLock, make_private_directory, open_regular, replace_file};
 use crate::error::OpenError;
 use crate::log;
@@ -21,8 +23,7 @@ use crate::time::{Lsn, Timestamp};
 
 /// Says that a directory follows another, and how far.
 pub(crate) const NOTE_FILE: &str = "FOLLOWED";
-/// Locked by the follower that works on a directory.
-pub(crate) const LOCK_FILE: &str = "FOLLOWING";
+pub(crate) use crate::directory::lock::FOLLOWING_FILE as LOCK_FILE;
 const TITLE: &str = "quintet continuous backup 1";
 /// More than a note has.
 const NOTE_BYTES_MAX: u64 = 4 << 10;
@@ -90,8 +91,12 @@ impl Follower {
         let format = read_format(data).map_err(CopyError::Source)?;
         let format = format.ok_or_else(|| CopyError::Source(OpenError::NotADataDirectory(data.into())))?;
         make_place(place)?;
+        let in_use = || CopyError::Source(OpenError::InUse(place.into()));
         let lock = DirectoryLock::take(&place.join(LOCK_FILE)).map_err(io_error("locking", place))?;
-        let lock = lock.ok_or_else(|| CopyError::Source(OpenError::InUse(place.into())))?;
+        let lock = lock.ok_or_else(in_use)?;
+        if is_worked_on(place).map_err(io_error("locking", place))? {
+            return Err(in_use());
+        }
         let noted = Note::read(place).map_err(io_error("reading the note of", place))?.unwrap_or_default();
         check_owner(place, &format)?;
         noted.write(place).map_err(io_error("writing the note of", place))?;
@@ -153,8 +158,14 @@ impl Follower {
 fn make_place(place: &Path) -> Result<(), CopyError> {
     match fs::read_dir(place) {
         Ok(mut entries) => {
-            let is_new = entries.next().is_none();
-            if is_new || is_followed(place) { Ok(()) } else { Err(CopyError::NotEmpty(place.into())) }
+            // What a first start has left that was killed, or had no room, is nothing.
+            let note = Path::new(NOTE_FILE).with_extension("tmp");
+            let is_nothing = |name: &Path| [Path::new(LOCK_FILE), &note].contains(&name);
+            let is_new = entries.all(|entry| entry.is_ok_and(|entry| is_nothing(Path::new(&entry.file_name()))));
+            if !is_new && !is_followed(place) {
+                return Err(CopyError::NotEmpty(place.into()));
+            }
+            check_rights(place)
         }
         Err(e) if e.kind() == io::ErrorKind::NotFound => {
             let parent = place.parent().unwrap_or(Path::new("/"));
@@ -163,6 +174,21 @@ fn make_place(place: &Path) -> Result<(), CopyError> {
         }
         Err(e) => Err(io_error("reading", place)(e)),
     }
+}
+
+/// Whether nobody else can write into a directory: it gets the root key, and what stands there is believed.
+fn check_rights(place: &Path) -> Result<(), CopyError> {
+    const OTHERS_MAY_WRITE: u32 = 0o022;
+    let found = fs::metadata(place).map_err(io_error("looking at", place))?;
+    let own = rustix::process::geteuid().as_raw();
+    let reason = if found.uid() != own && found.uid() != 0 {
+        format!("it is that of user {}, who could change what is written there", found.uid())
+    } else if found.mode() & OTHERS_MAY_WRITE != 0 {
+        "others may write into it; `chmod go-w` keeps them out".to_owned()
+    } else {
+        return Ok(());
+    };
+    Err(CopyError::Foreign { place: place.into(), reason })
 }
 
 /// Whether a directory may go on following.

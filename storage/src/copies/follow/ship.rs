@@ -69,6 +69,9 @@ impl Shipping {
     /// Ships a piece of what is known to be synced and is not there yet.
     pub(super) fn ship(&mut self) -> Result<Shipped, CopyError> {
         let told = recovery::read_watermark(&self.from, self.directory_id).map_err(CopyError::Source)?;
+        if told < self.synced && self.from.open(log::WATERMARK_FILE).is_err() {
+            return Err(self.without_watermark());
+        }
         self.synced = self.synced.max(told);
         // After a failure it is found out by looking what of it was written.
         let at = match self.at.take() {
@@ -78,8 +81,11 @@ impl Shipping {
         let Some(mut at) = at else { return Ok(Shipped { needs_checkpoint: true, ..Shipped::default() }) };
         let mut shipped = Shipped::default();
         loop {
+            let before = shipped.bytes;
             let is_more = at.copy_frames(self.synced, &mut shipped).map_err(CopyError::Source)?;
-            at.to.sync_data().map_err(io_error("syncing the log of", &self.place))?;
+            if shipped.bytes > before {
+                at.to.sync_data().map_err(io_error("syncing the log of", &self.place))?;
+            }
             if is_more {
                 break;
             }
@@ -102,6 +108,12 @@ impl Shipping {
             self.at = Some(at);
         }
         Ok(shipped)
+    }
+
+    /// The file that says what is synced was there and is gone: nobody knows how far the appliance is by now.
+    fn without_watermark(&self) -> CopyError {
+        let file = self.from.directory.join(log::WATERMARK_FILE);
+        io_error("reading", &file)(io::ErrorKind::NotFound.into())
     }
 
     /// A segment's frames end before what is known to be synced.
@@ -133,6 +145,9 @@ impl At {
                 is_more = true;
                 break;
             }
+        }
+        if piece.is_empty() {
+            return Ok(false);
         }
         shipped.bytes += piece.len() as u64;
         let written = self.to.write_all_at(&piece, begin);
