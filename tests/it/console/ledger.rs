@@ -12,7 +12,7 @@ const HOSTILE: &str = "=HYPERLINK(\"x\")<script>\u{202e}";
 /// Somebody of a tenant with these permissions.
 fn member(tenant: &str, email: &str, permissions: &[&str]) -> Browser {
     let mut arguments = vec!["member", "create", email, "--tenant", tenant];
-    arguments.extend(permissions.iter().flat_map(|name| ["--permission", name]));
+    arguments.extend(permissions.iter().flat_map(|name| ["--permission", *name]));
     appliance().cli_json(&arguments);
     Browser::at(appliance(), "console").sign_in(&member_link(appliance(), tenant, email))
 }

@@ -27,7 +27,7 @@ impl Office {
     /// Somebody who comes in with these permissions.
     fn member(&self, email: &str, permissions: &[&str]) -> Browser {
         let mut arguments = vec!["member", "create", email, "--tenant", &self.tenant];
-        arguments.extend(permissions.iter().flat_map(|name| ["--permission", name]));
+        arguments.extend(permissions.iter().flat_map(|name| ["--permission", *name]));
         appliance().cli_json(&arguments);
         Browser::at(appliance(), "console").sign_in(&member_link(appliance(), &self.tenant, email))
     }
