@@ -390,7 +390,7 @@ pub fn in_browser(script: &str, given: &Value) -> Option<String> {
         return None;
     }
     let mut node = Command::new("timeout");
-    node.args(["--kill-after=5", "240", "node"]).arg(format!("{top}/tests/it/{script}"));
+    node.args(["--kill-after=5", "480", "node"]).arg(format!("{top}/tests/it/{script}"));
     let output = node.arg(stdout(&tools).trim()).arg(given.to_string()).output().unwrap();
     assert!(output.status.success(), "{}\n{}", stdout(&output), stderr(&output));
     Some(stdout(&output))
