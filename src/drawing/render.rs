@@ -17,7 +17,7 @@ use crate::svg;
 use crate::work::{Care, Effort, Exhausted, PAINTING_STEPS, Work};
 
 /// Counted up whenever the same source may give another picture, so that nobody who keeps pictures gives the old one.
-pub const REVISION: u32 = 7;
+pub const REVISION: u32 = 8;
 
 /// What a picture is written as.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]

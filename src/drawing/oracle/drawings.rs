@@ -1,5 +1,6 @@
 //! Drawings held against those of Graphviz: node boxes, area, edge crossings, time.
 
+use std::collections::HashMap;
 use std::time::{Duration, Instant};
 
 use serde_json::Value;
@@ -20,8 +21,8 @@ const SAME_POINTS: f64 = 0.5;
 /// A drawing, whoever made it.
 #[derive(Clone, Debug, Default)]
 pub struct Drawing {
-    /// Nodes by name, with their sizes.
-    pub nodes: Vec<(String, Size)>,
+    /// Nodes by name, with their sizes and middles.
+    pub nodes: Vec<(String, Size, Point)>,
     /// Edges as chains of straight pieces.
     pub edges: Vec<Vec<Point>>,
     /// What it takes up.
@@ -94,10 +95,10 @@ fn theirs(json: &Value, milliseconds: f64) -> Option<Drawing> {
     };
     for object in json["objects"].as_array().unwrap_or(&none) {
         if let (Some(width), Some(height)) = (inches(object, "width"), inches(object, "height"))
-            && object["pos"].is_string()
+            && let [x, y] = *numbers(object["pos"].as_str().unwrap_or_default())
         {
             let name = object["name"].as_str()?.to_owned();
-            drawing.nodes.push((name, Size::new(width * 72.0, height * 72.0)));
+            drawing.nodes.push((name, Size::new(width * 72.0, height * 72.0), Point::new(x, y)));
         }
     }
     for edge in json["edges"].as_array().unwrap_or(&none) {
@@ -124,7 +125,10 @@ fn ours(source: &[u8], limits: &Limits) -> Result<(Drawing, Output), String> {
     let milliseconds = started.elapsed().as_secs_f64() * 1000.0;
     let names = parsed.graph.nodes.iter().map(|node| node.name.text.to_string());
     let drawing = Drawing {
-        nodes: names.zip(plan.shapes.iter().map(|shape| shape.size)).collect(),
+        nodes: names
+            .zip(plan.shapes.iter().zip(&output.nodes))
+            .map(|(name, (shape, at))| (name, shape.size, *at))
+            .collect(),
         edges: output
             .edges
             .iter()
@@ -136,6 +140,30 @@ fn ours(source: &[u8], limits: &Limits) -> Result<(Drawing, Output), String> {
         milliseconds,
     };
     Ok((drawing, output))
+}
+
+/// Of the pairs of nodes that stand on one rank in both drawings, the share that stand in the same order in both. Nothing
+/// where there are no such pairs.
+fn same_sides(ours: &Drawing, theirs: &Drawing, is_sideways: bool) -> Option<f64> {
+    let turned = |at: Point| if is_sideways { Point::new(at.y, at.x) } else { at };
+    let own: HashMap<&str, Point> = ours.nodes.iter().map(|(name, _, at)| (name.as_str(), turned(*at))).collect();
+    let mut places: Vec<(Point, Point)> =
+        theirs.nodes.iter().filter_map(|(name, _, at)| Some((turned(*at), *own.get(name.as_str())?))).collect();
+    places.sort_by(|a, b| a.0.y.total_cmp(&b.0.y));
+    let (mut pairs, mut same) = (0_usize, 0_usize);
+    for (index, (there, here)) in places.iter().enumerate() {
+        for (there_too, here_too) in &places[index + 1..] {
+            if there_too.y - there.y > 1.0 {
+                break;
+            }
+            if (here_too.y - here.y).abs() > 1.0 {
+                continue;
+            }
+            pairs += 1;
+            same += usize::from((there_too.x - there.x) * (here_too.x - here.x) > 0.0);
+        }
+    }
+    (pairs > 0).then(|| same as f64 / pairs as f64)
 }
 
 /// Sums over a corpus.
@@ -153,6 +181,8 @@ pub struct Comparison {
     pub crossings: (usize, usize),
     /// Our area by theirs, for each drawing.
     pub areas: Vec<f64>,
+    /// The share of pairs of nodes in the same order on a rank, for each drawing that has such.
+    pub sides: Vec<f64>,
     /// Our times in milliseconds.
     pub milliseconds: Vec<f64>,
 }
@@ -173,6 +203,12 @@ impl Comparison {
     /// Our crossings by theirs.
     pub fn crossings_ratio(&self) -> f64 {
         self.crossings.0 as f64 / self.crossings.1.max(1) as f64
+    }
+
+    /// How many drawings have most of their pairs in the same order as theirs, in percent.
+    pub fn same_sides_percent(&self) -> f64 {
+        let most = self.sides.iter().filter(|share| **share > 0.5).count();
+        100.0 * most as f64 / self.sides.len().max(1) as f64
     }
 
     /// The middle one of our areas by theirs.
@@ -203,8 +239,8 @@ pub fn compare(graphviz: &mut Graphviz, cases: &[Case]) -> Comparison {
         };
         sums.drawings += 1;
         let mut wrong = Vec::new();
-        for (name, size) in &theirs.nodes {
-            let Some((_, own)) = ours.nodes.iter().find(|(other, _)| other == name) else { continue };
+        for (name, size, _) in &theirs.nodes {
+            let Some((_, own, _)) = ours.nodes.iter().find(|(other, ..)| other == name) else { continue };
             sums.nodes += 1;
             let same = (own.width - size.width).abs() <= SAME_POINTS && (own.height - size.height).abs() <= SAME_POINTS;
             sums.same_nodes += usize::from(same);
@@ -220,15 +256,19 @@ pub fn compare(graphviz: &mut Graphviz, cases: &[Case]) -> Comparison {
         sums.crossings.1 += crossings.1;
         let area = ours.area() / theirs.area();
         sums.areas.push(area);
+        let is_sideways = matches!(json["rankdir"].as_str(), Some("LR" | "RL"));
+        let sides = same_sides(&ours, &theirs, is_sideways);
+        sums.sides.extend(sides);
         sums.milliseconds.push(ours.milliseconds);
         eprintln!(
-            "{:60.60} nodes {:5} wrong {:4} | crossings {:6} / {:6} | area {:6.3} | {:8.1} ms / {:8.1} ms {}",
+            "{:60.60} nodes {:5} wrong {:4} | crossings {:6} / {:6} | area {:6.3} | sides {:4.2} | {:8.1} ms / {:8.1} ms {}",
             case.name,
             theirs.nodes.len(),
             wrong.len(),
             crossings.0,
             crossings.1,
             area,
+            sides.unwrap_or(1.0),
             ours.milliseconds,
             theirs.milliseconds,
             wrong.first().map(String::as_str).unwrap_or_default(),
@@ -250,7 +290,8 @@ fn drawings_are_like_those_of_graphviz() {
         eprintln!("{name}: {error}");
     }
     eprintln!(
-        "{} drawings, {} missing; {} of {} nodes of the same size; crossings {} / {}; area median {:.3}; {:.2} ms median",
+        "{} drawings, {} missing; {} of {} nodes of the same size; crossings {} / {}; area median {:.3}; left and right \
+         alike in {:.1} %, {:.3} on the average; {:.2} ms median",
         sums.drawings,
         sums.missing.len(),
         sums.same_nodes,
@@ -258,6 +299,8 @@ fn drawings_are_like_those_of_graphviz() {
         sums.crossings.0,
         sums.crossings.1,
         sums.area_ratio(),
+        sums.same_sides_percent(),
+        sums.sides.iter().sum::<f64>() / sums.sides.len().max(1) as f64,
         median(&sums.milliseconds),
     );
     assert!(sums.missing.is_empty(), "{:?}", sums.missing);

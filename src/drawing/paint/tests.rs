@@ -1,5 +1,7 @@
 //! Whole graphs through the painter, where the comparison with Graphviz may not be installed.
 
+use std::collections::BTreeMap;
+
 use super::paint;
 use crate::dot::parse;
 use crate::layout::layout;
@@ -85,6 +87,57 @@ fn size_dpi_and_rotation_are_obeyed() {
         turned.contains("<svg width=\"116pt\" height=\"62pt\"") && turned.contains("rotate(-90) translate(-58 112)")
     );
     assert!(!svg_of("digraph { bgcolor=transparent a }").contains("<polygon"));
+}
+
+/// The texts of a picture and where they stand: across, and down.
+fn texts(svg: &str) -> BTreeMap<&str, (f64, f64)> {
+    let number = |text: &str, name: &str| {
+        let (_, rest) = text.split_once(&format!(" {name}=\"")).unwrap();
+        rest.split('"').next().unwrap().parse::<f64>().unwrap()
+    };
+    svg.split("<text ")
+        .skip(1)
+        .map(|text| {
+            let (head, rest) = text.split_once('>').unwrap();
+            (rest.split('<').next().unwrap(), (number(&format!(" {head}"), "x"), number(&format!(" {head}"), "y")))
+        })
+        .collect()
+}
+
+/// What stands on each rank, from its beginning, as Graphviz 16.1 has it.
+#[test]
+fn clusters_stand_where_graphviz_has_them() {
+    for (body, expected) in [
+        ("a->b; a->c; subgraph cluster_0{a b}", "a/b c"),
+        ("a->c; a->b; subgraph cluster_0{a b}", "a/b c"),
+        ("a->b; a->c; a->d; subgraph cluster_0{a b}", "a/b c d"),
+        ("a->c; a->b; subgraph cluster_0{b}", "a/b c"),
+        ("a->b; a->c; subgraph cluster_0{b}", "a/b c"),
+        ("subgraph cluster_0{p->c->r} s->p; c->e; r->o", "s/p/c/r e/o"),
+        ("s->x->y->z; s->a->b->c; subgraph cluster_0{a b c}", "s/a x/b y/c z"),
+        ("subgraph cluster_0{a->b; a->c} b->d; c->e; a->f; f->g", "a/b c f/d e g"),
+        ("subgraph cluster_0{a->b->c} b->x; b->y; c->z", "a/b/c x y/z"),
+        ("a->b; x->b; subgraph cluster_0{a b}", "a x/b"),
+        ("x->b; a->b; subgraph cluster_0{a b}", "x a/b"),
+        // Parts that nothing connects, as they are declared.
+        ("subgraph cluster_0{a->b} c->d", "a c/b d"),
+        ("c->d; subgraph cluster_0{a->b}", "c a/d b"),
+        ("x; subgraph cluster_0{a->b} y; subgraph cluster_1{e->f} g", "x a y e g/b f"),
+    ] {
+        let svg = svg_of(&format!("digraph {{ {body} }}"));
+        let mut ranks: BTreeMap<i64, Vec<(i64, &str)>> = BTreeMap::new();
+        for (name, (x, y)) in texts(&svg) {
+            ranks.entry(y as i64).or_default().push((x as i64, name));
+        }
+        let ranks: Vec<String> = ranks
+            .into_values()
+            .map(|mut rank| {
+                rank.sort_unstable();
+                rank.into_iter().map(|(_, name)| name).collect::<Vec<_>>().join(" ")
+            })
+            .collect();
+        assert_eq!(ranks.join("/"), expected, "{body}");
+    }
 }
 
 #[test]

@@ -1,5 +1,7 @@
 //! One level: the places of a cluster with what surrounds them.
 
+use std::cmp::Reverse;
+
 use super::super::layers::{Kind, Layers};
 use super::super::table::{NONE, Table};
 use super::level::Level;
@@ -81,15 +83,7 @@ pub fn build_with(
         fixed.extend(right);
         level.ranks[rank] = fixed;
     }
-    for link in links {
-        level.lines.add(Line {
-            upper: slots[link.upper],
-            lower: slots[link.lower],
-            count: link.count.max(1),
-            upper_port: link.upper_port,
-            lower_port: link.lower_port,
-        });
-    }
+    level.lines = lines(&level, links, slots);
     for &(left, right) in rules {
         if layers.places[left].cluster == cluster && slots[left] != NONE && slots[right] != NONE {
             level.before.push((slots[left], slots[right]));
@@ -99,4 +93,24 @@ pub fn build_with(
         slots[place] = NONE;
     }
     (level, global)
+}
+
+/// The lines that links are in a level, in the order that a search follows them: what it finds first comes to the left.
+/// Observed: a cluster goes on to the left of what leads out of it, and clusters stand to the left of their siblings,
+/// whichever edge comes first in the source.
+fn lines(level: &Level, links: &[Link], slots: &Table<u32>) -> Table<Line> {
+    let mut links: Vec<Link> = links.to_vec();
+    links.sort_by_key(|link| {
+        let (upper, lower) = (level.blocks[slots[link.upper]], level.blocks[slots[link.lower]]);
+        let ends = u32::from(upper != NONE) + u32::from(lower != NONE);
+        Reverse(ends + u32::from(ends == 2 && upper == lower))
+    });
+    let line = |link: Link| Line {
+        upper: slots[link.upper],
+        lower: slots[link.lower],
+        count: link.count.max(1),
+        upper_port: link.upper_port,
+        lower_port: link.lower_port,
+    };
+    links.into_iter().map(line).collect()
 }

@@ -1,6 +1,6 @@
 //! Ordering a graph cluster by cluster, and the outermost one part by part.
 
-use super::super::layers::Layers;
+use super::super::layers::{Kind, Layers};
 use super::super::model::Input;
 use super::super::nest::Nest;
 use super::super::table::{NONE, Table, Union};
@@ -31,6 +31,7 @@ pub fn order(
     for place in 0..layers.places.len() as u32 {
         own_places[layers.places[place].cluster].push(place);
     }
+    sort_as_declared(nest, layers, &mut own_places, work)?;
     let mut positions: Table<u32> = Table::filled(0, layers.places.len());
     let scale = if input.mclimit > 0.0 { input.mclimit.min(100.0) } else { 1.0 };
     let mark = work.share(50);
@@ -58,6 +59,36 @@ pub fn order(
     }
     if work.is_past(mark) {
         work.degrade(Care::FewerPasses);
+    }
+    Ok(())
+}
+
+/// Sorts the places of each cluster as the source declares them: a cluster where the first of its nodes stands. A search
+/// begins with the first, and what it finds first comes to the left.
+fn sort_as_declared(
+    nest: &Nest,
+    layers: &Layers,
+    own_places: &mut Table<Vec<u32>>,
+    work: &mut Work,
+) -> Result<(), Exhausted> {
+    if nest.count() == 1 {
+        return Ok(());
+    }
+    let mut first_nodes: Table<u32> = Table::filled(NONE, nest.count());
+    for (number, place) in layers.places.iter().enumerate().filter(|(_, place)| place.kind == Kind::Real) {
+        let mut cluster = place.cluster;
+        while cluster != NONE && first_nodes[cluster] == NONE {
+            first_nodes[cluster] = number as u32;
+            cluster = nest.parents[cluster];
+        }
+    }
+    work.spend((layers.places.len() * 4) as u64)?;
+    for list in own_places.iter_mut() {
+        list.sort_by_key(|place| match layers.places[*place].kind {
+            Kind::Real => *place,
+            Kind::Cluster => first_nodes[layers.places[*place].owner],
+            Kind::Bend | Kind::Label | Kind::FlatLabel => NONE,
+        });
     }
     Ok(())
 }
