@@ -11,6 +11,9 @@ use std::borrow::Cow;
 use super::error::{Place, SyntaxError};
 use crate::warnings::Warnings;
 
+/// The most characters of a token that are shown where something is wrong with it.
+const SHOWN_CHARS_MAX: usize = 100;
+
 /// Part of the source, in bytes.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Span {
@@ -305,7 +308,7 @@ impl<'a> Lexer<'a> {
         }
         self.at = end;
         if let Some(next) = self.byte(end).filter(|next| *next == b'.' || is_name_start(*next)) {
-            let text = decode(self.slice(start, end));
+            let text = self.shown(start, end);
             let next = char::from(next);
             let line = self.line;
             self.warnings.push(format!(
@@ -324,6 +327,15 @@ impl<'a> Lexer<'a> {
         self.error(&text, self.source.len())
     }
 
+    /// What is shown of a token: a source may be one, and whoever reads what is wrong has seen the source.
+    fn shown(&self, start: usize, end: usize) -> String {
+        let text = decode(self.slice(start, end));
+        match text.char_indices().nth(SHOWN_CHARS_MAX) {
+            Some((at, _)) => format!("{}\u{2026}", text.get(..at).unwrap_or_default()),
+            None => text.into_owned(),
+        }
+    }
+
     /// The error at `token`, with what Graphviz shows of it.
     pub fn error_near(&self, token: &Token) -> SyntaxError {
         let near = match token.kind {
@@ -331,7 +343,7 @@ impl<'a> Lexer<'a> {
             // Graphviz shows the last piece it cut, and of strings that is the closing bracket or quote.
             Kind::Text { quoted: true, .. } => return self.error_at(" near '\"'", token.line, token.span.end - 1),
             Kind::Html(_) => return self.error_at(" near '>'", token.line, token.span.end - 1),
-            _ => decode(self.slice(token.span.start, token.span.end)),
+            _ => self.shown(token.span.start, token.span.end),
         };
         self.error_at(&format!(" near '{near}'"), token.line, token.span.start)
     }

@@ -303,6 +303,19 @@ fn bounds_are_kept() {
     }
 }
 
+#[test]
+fn of_a_long_token_its_beginning_is_told() {
+    let (shown, long) = ("\u{e9}".repeat(100), "\u{e9}".repeat(1_000));
+    for (source, expected) in [
+        (shown.clone(), format!("syntax error in line 1 near '{shown}'")),
+        (long.clone(), format!("syntax error in line 1 near '{shown}\u{2026}'")),
+    ] {
+        assert_eq!(read(&source).map_err(|error| error.to_string()).err(), Some(expected));
+    }
+    let warnings = read(format!("graph{{{}a}}", "7".repeat(1_000))).unwrap().warnings.into_list();
+    assert!(warnings.len() == 1 && warnings.iter().all(|warning| warning.len() < 250), "{warnings:?}");
+}
+
 /// Sources whose cost is far larger than they are, if nothing bounds it.
 #[test]
 fn small_sources_cannot_cost_much() {
