@@ -49,6 +49,8 @@ pub enum Refusal {
     EngineFailed(String),
     /// Nobody has said what to ask for text.
     NoEngine,
+    /// A browser asks for a page of another site, which may not.
+    FromElsewhere,
 }
 
 impl quintet_storage::Refusal for Refusal {}
@@ -91,6 +93,7 @@ impl ServiceRefusal for Refusal {
             Refusal::Undrawable(error) => of_drawing(error),
             Refusal::EngineFailed(how) => Verdict::new(502, "engine_failed").detail(how),
             Refusal::NoEngine => Verdict::new(503, "no_engine"),
+            Refusal::FromElsewhere => Verdict::new(403, "forbidden").detail("a page of another site asks"),
         }
     }
 }
@@ -132,7 +135,7 @@ fn of_fault(fault: &Fault) -> Verdict {
         Fault::HostMissing | Fault::Query { .. } | Fault::BodyBroken | Fault::Json(_) | Fault::Shape(_) => {
             (400, "invalid_request", None)
         }
-        // Nothing is asked for a key or a media type, so these do not arise.
+        // Nothing is asked for a key, and for a media type at /mcp alone.
         Fault::KeyMissing
         | Fault::KeyMalformed(_)
         | Fault::KeyReused
@@ -153,6 +156,8 @@ fn of_fault(fault: &Fault) -> Verdict {
 /// What is particular about a fault.
 fn particulars(fault: &Fault) -> Option<String> {
     match fault {
+        Fault::Forbidden => Some("the key lacks the permission diagrams_render".to_owned()),
+        Fault::MediaTypeUnsupported => Some("the body must be application/json, without a content coding".to_owned()),
         Fault::HostMissing => Some("the Host field must name this service".to_owned()),
         Fault::Query { error, .. } => Some(error.to_string()),
         Fault::Json(error) => Some(error.to_string()),

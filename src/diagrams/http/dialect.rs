@@ -9,6 +9,7 @@ use http::header::{CACHE_CONTROL, X_CONTENT_TYPE_OPTIONS};
 use http::request::Parts;
 use quintet_platform::Foundation;
 use quintet_platform::access::{Basis, Service, authorization};
+use quintet_platform::http::web_origin::is_from_elsewhere;
 use quintet_platform::idempotency::KEPT_SECONDS;
 use quintet_platform::json::{Json, Limits, to_compact};
 use quintet_platform::service::{self, Demands, Dialect, Fault, Interface, JSON, Recognized, Route, Turns, Verdict};
@@ -89,6 +90,10 @@ impl Dialect for Diagrams {
         Ok(Recognized { tenant_id: caller.tenant_id, name: None })
     }
 
+    fn from_elsewhere() -> Refusal {
+        Refusal::FromElsewhere
+    }
+
     /// Nothing is done in anybody's name.
     /// Nothing of it changes anything.
     fn basis((): &()) -> Option<Basis> {
@@ -140,6 +145,15 @@ impl Dialect for Diagrams {
     fn guide_appendix() -> String {
         format!("\n## Limits\n\n{}\n", limits())
     }
+}
+
+/// Refuses browsers that ask for a page of another site. The engine costs its operator money, and a form or a text needs no
+/// leave from here to be sent from anywhere.
+pub(super) fn refuse_elsewhere(parts: &Parts) -> Result<(), Refusal> {
+    if is_from_elsewhere(parts) {
+        return Err(Refusal::FromElsewhere);
+    }
+    Ok(())
 }
 
 /// Lets a credential in: that of a header field, or one that was typed into the form.

@@ -16,7 +16,7 @@ use quintet_platform::service::{
 };
 
 use super::body;
-use super::dialect::{Answered, Diagrams, PAGE as PAGE_MARK, Visit, let_in};
+use super::dialect::{Answered, Diagrams, PAGE as PAGE_MARK, Visit, let_in, refuse_elsewhere};
 use super::encoded::decode_base64;
 use super::html::{EXAMPLES, Page, text_of};
 use super::intake::source_of;
@@ -140,6 +140,7 @@ async fn take_form(visit: &mut Visit, page: &mut Page) -> Result<(), Refusal> {
         let_in(context, credential.as_deref()).await?;
     }
     if is_generating {
+        refuse_elsewhere(&visit.parts)?;
         page.source = actions::generate(context, from, &page.prompt).await?;
     }
     draw(context, from, page).await;
@@ -217,8 +218,8 @@ async fn answer(context: &Context, status: u16, page: Page) -> Answered {
     let text = writing.await.map_err(|_| Refusal::from(Fault::Internal))?;
     let answer = Answer::other(status, html, text)
         .header(CONTENT_SECURITY_POLICY, POLICY)
-        // A link may hold the whole diagram.
-        .header(REFERRER_POLICY, HeaderValue::from_static("no-referrer"));
+        // A link may hold the whole diagram. With no-referrer the page's own form would come from nowhere.
+        .header(REFERRER_POLICY, HeaderValue::from_static("same-origin"));
     let answer = match retry_after_seconds {
         Some(seconds) => answer.header(RETRY_AFTER, HeaderValue::from(seconds)),
         None => answer,

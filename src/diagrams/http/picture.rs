@@ -17,9 +17,9 @@ use crate::context::Context;
 use crate::tables::{ContentHash, ResultRow};
 
 /// What could not be honoured.
-const X_RENDER_WARNING: HeaderName = HeaderName::from_static("x-render-warning");
+pub(super) const X_RENDER_WARNING: HeaderName = HeaderName::from_static("x-render-warning");
 /// The drawing was simplified.
-const X_RENDER_DEGRADED: HeaderName = HeaderName::from_static("x-render-degraded");
+pub(super) const X_RENDER_DEGRADED: HeaderName = HeaderName::from_static("x-render-degraded");
 /// The longest value of a header field with warnings, in bytes.
 const WARNING_BYTES_MAX: usize = 1024;
 

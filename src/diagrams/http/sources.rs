@@ -4,7 +4,7 @@ use quintet_platform::service::{Answer, Content, Endpoint, Route, json as succes
 use serde_json::{Value, json};
 
 use super::body;
-use super::dialect::{Answered, Call, Diagrams, PERMISSION};
+use super::dialect::{Answered, Call, Diagrams, PERMISSION, refuse_elsewhere};
 use super::intake::source_of;
 use crate::actions;
 use crate::engine::DrawingError;
@@ -46,6 +46,7 @@ async fn validate(call: Call) -> Answered {
 }
 
 async fn generate(call: Call) -> Answered {
+    refuse_elsewhere(&call.parts)?;
     let (context, from) = (call.context.clone(), source_of(&call.parts));
     let prompt = body::one_field(call, "prompt", PROMPT_BYTES_MAX).await?;
     let dotfile = actions::generate(&context, from, &prompt).await?;

@@ -2,11 +2,14 @@
 //! ([`quintet_platform::mcp`]).
 
 use axum::body::Body;
+use http::HeaderMap;
+use quintet_platform::json::Json;
 use quintet_platform::mcp::{self, Server, Tool};
 use quintet_platform::service::{Content, Dialect as _, Endpoint, Endpoints, Route, json as success, nothing};
 
 use super::dialect::{Answered, Diagrams, Visit};
 use super::intake::take_in;
+use super::picture::{X_RENDER_DEGRADED, X_RENDER_WARNING};
 
 const SPEAK: Route = Route::post("call_tools", "/mcp")
     .every_key()
@@ -29,9 +32,11 @@ const TOOLS: &[Tool<Diagrams>] = &[
     Tool::new(
         "draw",
         "POST /graphs",
-        "Draw DOT source as Graphviz's dot would, and keep the picture; answers with its url. png unless format says svg.",
+        "Draw DOT source as Graphviz's dot would, and keep the picture; answers with its url, and with \
+         warnings and degraded where not all was honoured. png unless format says svg.",
     )
-    .idempotent(),
+    .idempotent()
+    .telling(not_honoured),
     Tool::new(
         "validate",
         "POST /validate",
@@ -44,6 +49,16 @@ const TOOLS: &[Tool<Diagrams>] = &[
 /// What models are told of the service. Addresses of pictures are those by which it was reached.
 static SERVER: Server<Diagrams> =
     Server::new("quintet-diagrams", include_str!("instructions.md"), TOOLS).carrying(&["host"]);
+
+/// What a picture's header says, which whoever calls a tool does not see.
+fn not_honoured(fields: &HeaderMap) -> Vec<(&'static str, Json)> {
+    let warnings = fields.get(X_RENDER_WARNING).and_then(|text| text.to_str().ok()).map(Json::from);
+    let degraded = fields.contains_key(X_RENDER_DEGRADED).then_some(Json::Bool(true));
+    [("warnings", warnings), ("degraded", degraded)]
+        .into_iter()
+        .filter_map(|(name, said)| Some((name, said?)))
+        .collect()
+}
 
 /// Whoever may be a stranger takes a place for a large message, as for any other large body.
 async fn speak(mut visit: Visit, endpoints: Endpoints<Diagrams>) -> Answered {

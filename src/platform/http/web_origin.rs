@@ -1,7 +1,13 @@
 //! From which page a request was made (RFC 6454): browsers say it with every request that can change something.
 
-use ::http::header::ORIGIN;
-use ::http::{HeaderMap, Uri};
+use ::http::header::{HOST, ORIGIN};
+use ::http::request::Parts;
+use ::http::uri::Authority;
+use ::http::{HeaderMap, HeaderName, HeaderValue, Uri};
+
+/// How the page that a request is made for relates to where it goes, in the browser's words (Fetch Metadata). No page can
+/// write it.
+const SEC_FETCH_SITE: HeaderName = HeaderName::from_static("sec-fetch-site");
 
 /// The origin of an address, as browsers write it: scheme, host, and a port that is not the usual one.
 #[must_use]
@@ -27,9 +33,55 @@ pub fn is_from(headers: &HeaderMap, origin: &str) -> bool {
     matches!((fields.next(), fields.next()), (Some(only), None) if only.as_bytes() == origin.as_bytes())
 }
 
+/// Whether a browser sent it for a page of another site. What the browser says itself counts; where it says nothing, as on a
+/// network without TLS, the page's origin must be the one that the request goes to.
+#[must_use]
+pub fn is_from_elsewhere(parts: &Parts) -> bool {
+    if let Some(site) = parts.headers.get(SEC_FETCH_SITE) {
+        return site != "same-origin" && site != "none";
+    }
+    let host = parts.headers.get(HOST).and_then(|host| host.to_str().ok());
+    let host = host.or_else(|| parts.uri.authority().map(Authority::as_str)).and_then(|host| host.parse().ok());
+    let is_own = |origin: &HeaderValue| {
+        let origin = origin.to_str().ok().and_then(|text| text.parse::<Uri>().ok());
+        let (Some(host), Some(origin)) = (host.as_ref(), origin) else { return false };
+        let usual = if origin.scheme_str() == Some("https") { 443 } else { 80 };
+        let port = |authority: &Authority| authority.port_u16().unwrap_or(usual);
+        origin
+            .authority()
+            .is_some_and(|own| own.host().eq_ignore_ascii_case(Authority::host(host)) && port(own) == port(host))
+    };
+    !parts.headers.get_all(ORIGIN).iter().all(is_own)
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn pages_of_other_sites_are_told_from_the_own_ones() {
+        for (fields, expected) in [
+            (&[][..], false),
+            (&[("origin", "http://h:7450")], false),
+            (&[("origin", "http://H:7450")], false),
+            (&[("origin", "http://h")], true),
+            (&[("origin", "http://evil.example:7450")], true),
+            (&[("origin", "null")], true),
+            (&[("origin", "http://h:7450"), ("origin", "http://evil.example")], true),
+            (&[("sec-fetch-site", "cross-site")], true),
+            (&[("sec-fetch-site", "same-site"), ("origin", "http://h:7450")], true),
+            (&[("sec-fetch-site", "none")], false),
+            // Behind a proxy that has another name for the service.
+            (&[("sec-fetch-site", "same-origin"), ("origin", "https://diagrams.example")], false),
+        ] {
+            let mut request = ::http::Request::builder().uri("/").header("host", "h:7450");
+            for (name, value) in fields {
+                request = request.header(*name, *value);
+            }
+            let (parts, ()) = request.body(()).unwrap().into_parts();
+            assert_eq!(is_from_elsewhere(&parts), expected, "{fields:?}");
+        }
+    }
 
     #[test]
     fn as_browsers_write_it() {

@@ -1,10 +1,8 @@
 //! The way of a request: who asks, from where, what, and in which era; then each message of it.
 
 use bytes::Bytes;
-use http::header::{CONTENT_ENCODING, HOST, ORIGIN};
-use http::request::Parts;
-use http::uri::Authority;
-use http::{HeaderName, HeaderValue, Method, Uri};
+use http::header::CONTENT_ENCODING;
+use http::{HeaderName, HeaderValue, Method};
 
 use super::argument::{Argument, Becomes};
 use super::arguments::{Asked, Outer, field_of, take, wrong};
@@ -15,6 +13,7 @@ use super::server::Server;
 use super::steps::{Ended, Steps, Told, carried, whole};
 use super::tool::{EACH_MAX, Tool};
 use crate::http::body;
+use crate::http::web_origin::is_from_elsewhere;
 use crate::json::{self, Json, JsonError, Limits, to_compact};
 use crate::service::{
     Answer, AnswerTo, Answered, Dialect, Endpoint, Endpoints, Fault, Recognized, ServiceRefusal as _, Stop, Visit,
@@ -43,8 +42,8 @@ pub async fn serve<D: Dialect>(
 ) -> Answered<D> {
     let recognized = D::recognize(&visit.context, &visit.parts).await?;
     let tenant_id = recognized.tenant_id;
-    if comes_from_elsewhere(&visit.parts) {
-        return Err(D::Refusal::from(Fault::Forbidden).into());
+    if is_from_elsewhere(&visit.parts) {
+        return Err(D::from_elsewhere().into());
     }
     if visit.parts.method != Method::POST {
         return Err(D::Refusal::from(Fault::MethodNotAllowed).into());
@@ -344,11 +343,12 @@ impl<D: Dialect> Exchange<D> {
 
     /// What a route answered.
     fn told(&self, tool: &Tool<D>, answer: Answer, named: &[(&'static str, String)]) -> Told {
+        let besides = tool.besides.map_or_else(Vec::new, |besides| besides(answer.headers()));
         let body = whole(answer).unwrap_or_else(|| {
             let told = tool.acknowledge.map(|tell| tell(&self.visit.context, self.recognized.tenant_id, named));
             told.unwrap_or_else(|| serde_json::json!({"status": "ok"})).to_string().into()
         });
-        Told::success(body)
+        Told::success(with_members(body, besides))
     }
 
     /// Does what takes long for so many bytes when it is the tenant's turn.
@@ -362,6 +362,14 @@ impl<D: Dialect> Exchange<D> {
             None => Ok(work()),
         }
     }
+}
+
+/// An object with further members.
+fn with_members(body: Bytes, besides: Vec<(&'static str, Json)>) -> Bytes {
+    let Some(opened) = body.strip_suffix(b"}").filter(|_| !besides.is_empty()) else { return body };
+    let besides = to_compact(&Json::object(besides));
+    let separator: &[u8] = if opened == b"{" { b"" } else { b"," };
+    [opened, separator, besides.as_bytes().strip_prefix(b"{").unwrap_or(b"}")].concat().into()
 }
 
 /// A call's arguments, by name.
@@ -381,20 +389,4 @@ fn no_json(error: &JsonError) -> NoMessage {
         other => other.to_string(),
     };
     NoMessage { id: None, error: RpcError::new(RpcError::PARSE_ERROR, message) }
-}
-
-/// Whether a browser sent it for a page of another site.
-fn comes_from_elsewhere(parts: &Parts) -> bool {
-    let host = parts.headers.get(HOST).and_then(|host| host.to_str().ok());
-    let host = host.or_else(|| parts.uri.authority().map(Authority::as_str)).and_then(|host| host.parse().ok());
-    let is_own = |origin: &HeaderValue| {
-        let origin = origin.to_str().ok().and_then(|text| text.parse::<Uri>().ok());
-        let (Some(host), Some(origin)) = (host.as_ref(), origin) else { return false };
-        let usual = if origin.scheme_str() == Some("https") { 443 } else { 80 };
-        let port = |authority: &Authority| authority.port_u16().unwrap_or(usual);
-        origin
-            .authority()
-            .is_some_and(|own| own.host().eq_ignore_ascii_case(Authority::host(host)) && port(own) == port(host))
-    };
-    !parts.headers.get_all(ORIGIN).iter().all(is_own)
 }

@@ -1,5 +1,6 @@
 //! A tool: a line in a service's table, which names routes.
 
+use http::HeaderMap;
 use quintet_storage::Uuid;
 use serde_json::Value;
 
@@ -11,6 +12,9 @@ use crate::service::{Dialect, Endpoint, Endpoints, Fault, endpoint};
 
 /// What is answered where a route answers with nothing: from the context, the tenant, and what the path named, by name.
 pub(super) type Acknowledge<D> = fn(&<D as Dialect>::Context, Uuid, &[(&'static str, String)]) -> Value;
+
+/// The members that an answer has from the header of its route's.
+pub(super) type Besides = fn(&HeaderMap) -> Vec<(&'static str, Json)>;
 
 /// Which routes a tool calls: method and path of each, as the route has them.
 #[derive(Clone, Copy, Debug)]
@@ -54,6 +58,7 @@ pub struct Tool<D: Dialect> {
     /// Whether it notes something, although its routes only read.
     pub(super) is_noting: bool,
     pub(super) acknowledge: Option<Acknowledge<D>>,
+    pub(super) besides: Option<Besides>,
 }
 
 impl<D: Dialect> Tool<D> {
@@ -113,6 +118,7 @@ impl<D: Dialect> Tool<D> {
             is_idempotent: false,
             is_noting: false,
             acknowledge: None,
+            besides: None,
         }
     }
 
@@ -169,6 +175,13 @@ impl<D: Dialect> Tool<D> {
     #[must_use]
     pub const fn acknowledged(mut self, acknowledge: Acknowledge<D>) -> Tool<D> {
         self.acknowledge = Some(acknowledge);
+        self
+    }
+
+    /// The same, which tells in its answer what its route says in fields of the header.
+    #[must_use]
+    pub const fn telling(mut self, besides: Besides) -> Tool<D> {
+        self.besides = Some(besides);
         self
     }
 

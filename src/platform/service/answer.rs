@@ -186,6 +186,12 @@ impl Answer {
         self.status
     }
 
+    /// The fields of its header.
+    #[must_use]
+    pub fn headers(&self) -> &HeaderMap {
+        &self.headers
+    }
+
     /// The body, as far as it is there as a whole.
     #[must_use]
     pub fn body(&self) -> &[u8] {

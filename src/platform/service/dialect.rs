@@ -133,6 +133,11 @@ pub trait Dialect: Sized + Send + Sync + 'static {
         }
     }
 
+    /// What a browser is refused with that asks for a page of another site, which may not.
+    fn from_elsewhere() -> Self::Refusal {
+        Fault::Forbidden.into()
+    }
+
     /// What a caller was let in by, which is asked again in the transaction of a change, and before an answer is repeated;
     /// `None`: that is the service's own, and so is asking for it ([`Dialect::recheck`]).
     fn basis(caller: &Self::Caller) -> Option<Basis>;

@@ -367,7 +367,7 @@ fn the_page_is_served_with_a_strict_policy() {
         assert_eq!(page.status, 200);
         assert_eq!(page.header("content-type"), "text/html; charset=utf-8");
         assert_eq!(page.header("x-content-type-options"), "nosniff");
-        assert_eq!(page.header("referrer-policy"), "no-referrer");
+        assert_eq!(page.header("referrer-policy"), "same-origin");
         let policy = page.header("content-security-policy");
         for part in
             ["default-src 'none'", "script-src 'self'", "style-src 'self'", "base-uri 'none'", "frame-ancestors 'none'"]
@@ -571,6 +571,36 @@ fn an_engine_writes_dot_and_only_valid_dot_is_taken() {
     }
     assert!(!appliance.log().contains("engine-secret") && !appliance.log().contains("states of a door"));
     refused(&post(&client, "/generate", &json!({ "prompt": " " })), 400);
+}
+
+/// The engine costs its operator money, so no page of another site may have it asked.
+#[test]
+fn pages_of_other_sites_do_not_spend_the_engine() {
+    let (engine, url) = Engine::open();
+    engine.says(&["digraph { open -> closed }"]);
+    let appliance = keyed(&url).env("QUINTET_DIAGRAMS__REQUIRE_KEY", "false").start();
+    let client = appliance.stranger("diagrams");
+    let own = format!("http://{}", appliance.address("diagrams"));
+    let prompt = json!({ "prompt": "a door" }).to_string();
+    let ask = |field: (&str, &str)| {
+        let as_text = [("content-type", "text/plain"), field];
+        let as_form = [("content-type", "application/x-www-form-urlencoded"), field];
+        [
+            client.send("POST", "/generate", &as_text, prompt.as_bytes()),
+            client.send("POST", "/", &as_form, b"action=generate&prompt=a+door"),
+        ]
+    };
+    for field in [("origin", "http://evil.example"), ("origin", "null"), ("sec-fetch-site", "cross-site")] {
+        let [text, form] = ask(field);
+        assert_eq!(refused(&text, 403), "a page of another site asks", "{field:?}");
+        assert_eq!(form.status, 403, "{field:?}");
+        assert!(form.text.contains("a page of another site asks"), "{field:?}");
+    }
+    assert!(engine.asked().is_empty());
+    for field in [("origin", own.as_str()), ("sec-fetch-site", "same-origin")] {
+        assert!(ask(field).iter().all(|answer| answer.status == 200), "{field:?}");
+    }
+    assert_eq!(engine.asked().len(), 4);
 }
 
 #[test]

@@ -64,6 +64,25 @@ fn clients_that_are_not_ours_draw_and_check_without_a_key() {
 }
 
 #[test]
+fn what_was_not_honoured_is_told_beside_the_address() {
+    let client = open();
+    let drawn = |source: &str| {
+        let answer = speak(&client, &[], &message("draw", &json!({"dotfile": source, "format": "svg"}))).expect(200);
+        let (body, is_error) = told(&answer["result"]);
+        assert!(!is_error && body["url"].is_string(), "{body}");
+        body
+    };
+    assert_eq!(drawn(SOURCE).as_object().unwrap().len(), 1);
+    let source = "digraph { layout=neato a }";
+    let post = [("content-type", "application/json")];
+    let plain = client.send("POST", "/graphs?format=svg", &post, json!({"dotfile": source}).to_string().as_bytes());
+    let warned = drawn(source);
+    assert!(warned["warnings"].as_str().unwrap().contains("neato"), "{warned}");
+    assert_eq!(warned["warnings"], plain.header("x-render-warning"));
+    assert_eq!(warned.get("degraded"), None);
+}
+
+#[test]
 fn calls_that_make_no_sense_are_told_so() {
     let client = open();
     for (tool, arguments, part) in [
@@ -82,8 +101,10 @@ fn calls_that_make_no_sense_are_told_so() {
     let unknown = speak(&client, &[], &message("generate", &json!({}))).expect(200);
     assert_eq!(unknown["error"]["code"], -32602);
     refused(&speak(&client, &[], &" ".repeat((2 << 20) + 1)), 413);
-    refused(&speak(&client, &[("origin", "http://elsewhere.example")], &message("draw", &json!({}))), 403);
-    refused(&client.send("POST", "/mcp", &[("content-type", "text/plain")], b"{}"), 400);
+    let elsewhere = speak(&client, &[("origin", "http://elsewhere.example")], &message("draw", &json!({})));
+    assert_eq!(refused(&elsewhere, 403), "a page of another site asks");
+    let typed = client.send("POST", "/mcp", &[("content-type", "text/plain")], b"{}");
+    assert!(refused(&typed, 400).contains("application/json"), "{typed:?}");
     for method in ["GET", "DELETE", "PUT"] {
         refused(&client.send(method, "/mcp", &[], b""), 405);
     }
