@@ -12,7 +12,9 @@ use quintet_localization::decision_operator::{DeskRefusal, Verdict, is_embedded}
 use quintet_platform::ids::parse_uuid;
 use quintet_platform::people::permits_of;
 use quintet_storage::{Abort, Uuid};
-use serde_json::Value;
+use serde::Deserialize;
+use serde::de::DeserializeOwned;
+use serde_json::{Map, Value};
 
 use super::address::query;
 use super::door::Console;
@@ -77,29 +79,61 @@ struct ApprovalPage {
     typed: String,
 }
 
+/// A decision as the desk tells it (localization, W6).
+#[derive(Deserialize)]
+struct Decision {
+    decision_id: String,
+    subject: Subject,
+    action: Map<String, Value>,
+    policy: String,
+    status: String,
+    created_at: String,
+    expires_at: String,
+    #[serde(default)]
+    context: Value,
+    #[serde(default)]
+    context_hash: String,
+    #[serde(default)]
+    approvals: Vec<Approval>,
+    #[serde(default)]
+    approvals_needed: u64,
+    decided_by: Option<String>,
+    reason: Option<String>,
+}
+
+#[derive(Deserialize)]
+struct Subject {
+    #[serde(rename = "type")]
+    kind: String,
+}
+
+#[derive(Deserialize)]
+struct Approval {
+    by: String,
+}
+
+/// Reads what the desk tells.
+fn read<T: DeserializeOwned>(told: Value) -> Result<T, Notice> {
+    serde_json::from_value(told).map_err(|error| {
+        tracing::error!(%error, "a page of the console could not read a decision");
+        Notice::Unavailable
+    })
+}
+
 fn text(value: &Value) -> String {
     value.as_str().map_or_else(|| value.to_string(), str::to_owned)
 }
 
-/// What is said of something that is not there.
-fn optional(value: &Value) -> Option<String> {
-    value.as_str().map(str::to_owned)
-}
-
-fn line(decision: &Value) -> Line {
-    let action = decision["action"].as_object();
-    let parts = ["project", "file", "locale", "count"].into_iter().filter_map(|name| action?.get(name).map(text));
-    let kind = match decision["subject"]["type"].as_str().or(decision["subject"]["kind"].as_str()) {
-        Some("licence") => "approvals.licence",
-        _ => "approvals.request",
-    };
+fn line(decision: &Decision) -> Line {
+    let told = ["project", "file", "locale", "count"].into_iter();
+    let parts: Vec<String> = told.filter_map(|name| decision.action.get(name).map(text)).collect();
     Line {
-        id: text(&decision["decision_id"]),
-        kind,
-        about: parts.collect::<Vec<_>>().join(" · "),
-        created_at: text(&decision["created_at"]),
-        expires_at: text(&decision["expires_at"]),
-        status: text(&decision["status"]),
+        id: decision.decision_id.clone(),
+        kind: if decision.subject.kind == "licence" { "approvals.licence" } else { "approvals.request" },
+        about: parts.join(" · "),
+        created_at: decision.created_at.clone(),
+        expires_at: decision.expires_at.clone(),
+        status: decision.status.clone(),
     }
 }
 
@@ -142,6 +176,7 @@ async fn list(State(console): State<Console>, member: Member, RawQuery(raw): Raw
     let is_elsewhere = !is_embedded(&context);
     let found = tokio::task::spawn_blocking(move || decision_member::list(&context, tenant_id, all, LIST_MAX));
     let found = found.await.map_err(|_| Notice::Unavailable)??;
+    let found = found.into_iter().map(read).collect::<Result<Vec<Decision>, _>>()?;
     let lines = found.iter().map(line).collect();
     Ok(answer(StatusCode::OK, &ApprovalsPage { frame: member.frame, lines, all, is_elsewhere }))
 }
@@ -169,21 +204,21 @@ async fn page(
     let (context, vouched) = (console.app.localization.clone(), member.asking.vouched().clone());
     let found = tokio::task::spawn_blocking(move || decision_member::show(&context, &vouched, id));
     let (found, is_own) = found.await.map_err(|_| Notice::Unavailable)??.ok_or(Notice::NotFound)?;
+    let found: Decision = read(found)?;
     let status = if refused.is_some() { StatusCode::CONFLICT } else { StatusCode::OK };
-    let facts = found["action"].as_object().into_iter().flatten().map(|(name, value)| (name.clone(), text(value)));
-    let is_open = found["status"] == "pending" && is_embedded(&console.app.localization);
+    let is_open = found.status == "pending" && is_embedded(&console.app.localization);
     let page = ApprovalPage {
         frame: member.frame,
         line: line(&found),
-        policy: text(&found["policy"]),
-        facts: facts.collect(),
-        items: items(&found["context"]),
-        context: found["context"].to_string(),
-        context_hash: text(&found["context_hash"]),
-        approvals: found["approvals"].as_array().into_iter().flatten().map(|one| text(&one["by"])).collect(),
-        approvals_needed: found["approvals_needed"].as_u64().unwrap_or(1),
-        decided_by: optional(&found["decided_by"]),
-        reason: optional(&found["reason"]),
+        facts: found.action.iter().map(|(name, value)| (name.clone(), text(value))).collect(),
+        items: items(&found.context),
+        context: found.context.to_string(),
+        policy: found.policy,
+        context_hash: found.context_hash,
+        approvals: found.approvals.into_iter().map(|approval| approval.by).collect(),
+        approvals_needed: found.approvals_needed,
+        decided_by: found.decided_by,
+        reason: found.reason,
         may: is_open && !is_own,
         is_own,
         refused,
@@ -194,15 +229,15 @@ async fn page(
 
 /// The texts that a context has.
 fn items(context: &Value) -> Vec<Item> {
-    let forms = |value: &Value| match value.as_object() {
-        Some(forms) => {
-            forms.iter().map(|(category, form)| format!("{category}: {}", text(form))).collect::<Vec<_>>().join("\n")
-        }
-        None => text(value),
-    };
-    let item =
-        |item: &Value| Item { key: text(&item["key"]), source: forms(&item["source"]), target: forms(&item["target"]) };
-    context["items"].as_array().into_iter().flatten().map(item).collect()
+    let of = |item: &Value, name: &str| item.get(name).map(shown).unwrap_or_default();
+    let item = |item: &Value| Item { key: of(item, "key"), source: of(item, "source"), target: of(item, "target") };
+    context.get("items").and_then(Value::as_array).into_iter().flatten().map(item).collect()
+}
+
+/// A text, or the forms of a plural by the line.
+fn shown(value: &Value) -> String {
+    let Some(forms) = value.as_object() else { return text(value) };
+    forms.iter().map(|(category, form)| format!("{category}: {}", text(form))).collect::<Vec<_>>().join("\n")
 }
 
 async fn decide(

@@ -79,15 +79,17 @@ mod tests {
         poll_fn(|context| Poll::Ready(visitor.as_mut().poll(context).is_pending())).await
     }
 
+    type Examine = Box<dyn FnOnce(&LeftBehind) -> Result<Vec<Finding>, Notice> + Send>;
+
     /// An examination that tells when it begins, and ends when it is told to.
-    fn held() -> (impl FnOnce(&LeftBehind) -> Result<Vec<Finding>, Notice> + Send + 'static, Receiver<()>, Sender<()>) {
+    fn held() -> (Examine, Receiver<()>, Sender<()>) {
         let ((begins, begun), (end, ended)) = (channel(), channel::<()>());
         let examine = move |_: &LeftBehind| {
             begins.send(()).unwrap();
             ended.recv().unwrap();
             Ok(one("first"))
         };
-        (examine, begun, end)
+        (Box::new(examine), begun, end)
     }
 
     #[tokio::test]

@@ -1,7 +1,9 @@
 //! What a form says.
 
 use axum::body::Body;
+use data_encoding::HEXLOWER;
 use quintet_platform::http::query::Query;
+use quintet_platform::secrets::random_bytes;
 
 use super::notice::Notice;
 
@@ -18,6 +20,11 @@ pub async fn read_of(body: Body, bytes_max: usize, repeatable: &str) -> Result<Q
     let bytes = axum::body::to_bytes(body, bytes_max).await.map_err(|_| Notice::TooLarge)?;
     let text = std::str::from_utf8(&bytes).map_err(|_| Notice::Malformed)?;
     Query::parse_with(Some(text), |name| name == repeatable).map_err(|_| Notice::Malformed)
+}
+
+/// What stands hidden in a form, so that it is one change however often it is sent.
+pub fn once() -> String {
+    HEXLOWER.encode(&random_bytes::<16>())
 }
 
 /// Where a visitor goes on: a path of ours, whatever the form says.

@@ -30,7 +30,7 @@ pub enum Either {
     /// An operator.
     Operator(Operator),
     /// A member.
-    Member(Member),
+    Member(Box<Member>),
 }
 
 impl axum::extract::FromRequestParts<Console> for Either {
@@ -39,7 +39,9 @@ impl axum::extract::FromRequestParts<Console> for Either {
     async fn from_request_parts(parts: &mut http::request::Parts, console: &Console) -> Result<Either, Response> {
         match console.door {
             Door::Operators => Operator::from_request_parts(parts, console).await.map(Either::Operator),
-            Door::Members => Member::from_request_parts(parts, console).await.map(Either::Member),
+            Door::Members => {
+                Member::from_request_parts(parts, console).await.map(|member| Either::Member(Box::new(member)))
+            }
         }
     }
 }

@@ -9,7 +9,6 @@ use axum::response::{IntoResponse, Redirect, Response};
 use http::{Method, StatusCode};
 use quintet_localization::operator::template_names;
 use quintet_platform::http::query::encode_segment;
-use quintet_storage::Uuid;
 use serde::Deserialize;
 use serde::de::IgnoredAny;
 use serde_json::{Map, Value, json};
@@ -98,7 +97,7 @@ async fn page(member: Member, cursor: Option<String>, refused: Option<Refused>) 
         lines: people.members.into_iter().map(line).collect(),
         templates: template_names().collect(),
         next: people.next_cursor.map(|cursor| format!("/people?cursor={}", encode_segment(&cursor))),
-        once: Uuid::new_v4().to_string(),
+        once: form::once(),
         refused,
     };
     let status = if page.refused.is_some() { StatusCode::CONFLICT } else { StatusCode::OK };

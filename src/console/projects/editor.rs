@@ -9,7 +9,6 @@ use http::StatusCode;
 use quintet_localization::language::{Direction, Locale};
 use quintet_localization::quality::folded;
 use quintet_platform::http::query::encode_segment;
-use quintet_storage::Uuid;
 
 use super::bulk::Outcome;
 use super::filters::{Filters, Place, STATES};
@@ -19,6 +18,7 @@ use super::wire::{
     Translations,
 };
 use crate::console::address::query;
+use crate::console::form;
 use crate::console::notice::Notice;
 use crate::console::pages::{Frame, answer};
 use crate::console::rooms::{Asking, Refused, Room};
@@ -169,7 +169,7 @@ pub async fn page(member: Member, place: Place, filters: Filters, wanted: Wanted
         filters,
         outcome,
         string,
-        once: Uuid::new_v4().to_string(),
+        once: form::once(),
         project,
     };
     Ok(answer(status, &page))

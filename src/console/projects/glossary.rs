@@ -6,7 +6,6 @@ use axum::extract::{Path, RawQuery};
 use axum::response::{IntoResponse, Redirect, Response};
 use http::{Method, StatusCode};
 use quintet_platform::http::query::encode_segment;
-use quintet_storage::Uuid;
 use serde::de::IgnoredAny;
 use serde_json::json;
 
@@ -66,8 +65,8 @@ async fn page(
         project: found,
         terms: terms.terms,
         kinds: ["term", "dnt", "forbidden"],
-        next: terms.next_cursor.map(|cursor| with_query(&path, [("cursor", cursor.as_str())].into_iter())),
-        once: Uuid::new_v4().to_string(),
+        next: terms.next_cursor.map(|cursor| with_query(&path, [("cursor", cursor.as_str())])),
+        once: form::once(),
         typed,
         refused,
     };

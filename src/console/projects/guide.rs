@@ -6,9 +6,8 @@ use axum::extract::Path;
 use axum::response::{IntoResponse, Redirect, Response};
 use http::{Method, StatusCode};
 use quintet_platform::http::query::encode_segment;
-use quintet_storage::Uuid;
 use serde::de::IgnoredAny;
-use serde_json::{Value, json};
+use serde_json::{Map, Value};
 
 use super::wire::{Project, Style, Styles};
 use crate::console::form;
@@ -42,7 +41,7 @@ async fn page(member: Member, project: &str, typed: Style, refused: Option<Refus
     let found: Project = member.asking.get(Room::Localization, &base).await?;
     let styles: Styles = member.asking.get(Room::Localization, &format!("{base}/style")).await?;
     let status = if refused.is_some() { StatusCode::CONFLICT } else { StatusCode::OK };
-    let once = Uuid::new_v4().to_string();
+    let once = form::once();
     let page = GuidePage { frame: member.frame, project: found, styles: styles.styles, once, typed, refused };
     Ok(answer(status, &page))
 }
@@ -58,12 +57,15 @@ pub async fn take(member: Member, Path(project): Path<String>, body: Body) -> Re
         register: Some(text("register")).filter(|register| !register.is_empty()),
         text: text("text").replace("\r\n", "\n"),
     };
-    let mut said = json!({"locale": typed.locale.trim(), "scope": typed.scope, "text": typed.text});
+    let mut said = Map::new();
+    for (name, text) in [("locale", typed.locale.trim()), ("scope", &typed.scope), ("text", &typed.text)] {
+        said.insert(name.to_owned(), Value::from(text));
+    }
     if let Some(register) = &typed.register {
-        said["register"] = Value::from(register.as_str());
+        said.insert("register".to_owned(), Value::from(register.as_str()));
     }
     let address = format!("/v1/projects/{}/style", encode_segment(&project));
-    let with = With::json(&said).once(&once);
+    let with = With::json(&Value::Object(said)).once(&once);
     match member.asking.ask::<IgnoredAny>(Room::Localization, Method::PUT, &address, with).await? {
         Ok(_) => Ok(Redirect::to(&format!("/projects/{}/style", encode_segment(&project))).into_response()),
         Err(refused) => page(member, &project, typed, Some(refused)).await,

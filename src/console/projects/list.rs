@@ -27,7 +27,7 @@ pub async fn show(member: Member, RawQuery(raw): RawQuery) -> Result<Response, N
     let cursor = query(raw.as_deref())?.take("cursor");
     let said = [("limit", "100")].into_iter().chain(cursor.as_deref().map(|cursor| ("cursor", cursor)));
     let found: Projects = member.asking.get(Room::Localization, &with_query("/v1/projects", said)).await?;
-    let next = found.next_cursor.map(|cursor| with_query("/projects", [("cursor", cursor.as_str())].into_iter()));
+    let next = found.next_cursor.map(|cursor| with_query("/projects", [("cursor", cursor.as_str())]));
     let page = ProjectsPage { frame: member.frame, projects: found.projects, next, is_first: cursor.is_none() };
     Ok(answer(StatusCode::OK, &page))
 }

@@ -6,7 +6,6 @@ use axum::extract::Path;
 use axum::response::{IntoResponse, Redirect, Response};
 use http::{Method, StatusCode};
 use quintet_platform::http::query::encode_segment;
-use quintet_storage::Uuid;
 use serde::de::IgnoredAny;
 
 use super::editor::word_of;
@@ -83,7 +82,7 @@ async fn page(member: Member, project: &str, refused: Option<Refused>) -> Result
         has_more_files: files.next_cursor.is_some(),
         files: files.files,
         releases,
-        once: Uuid::new_v4().to_string(),
+        once: form::once(),
         refused,
     };
     Ok(answer(status, &page))

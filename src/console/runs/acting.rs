@@ -3,7 +3,6 @@
 use axum::body::Body;
 use http::{Method, StatusCode};
 use quintet_platform::people::permits_of;
-use quintet_storage::Uuid;
 use serde_json::Value;
 
 use crate::console::door::Console;
@@ -49,11 +48,6 @@ pub async fn read(body: Body) -> Result<Act, Notice> {
     let mut form = form::read(body).await?;
     let mut text = |name: &str| form.take(name).unwrap_or_default();
     Ok(Act { act: text("act"), once: text("once"), of: text("of"), comment: text("comment") })
-}
-
-/// Stands hidden in a form.
-pub fn once() -> String {
-    Uuid::new_v4().to_string()
 }
 
 /// Asks for a change; what it was refused with. Some answers have no body.

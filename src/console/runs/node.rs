@@ -8,10 +8,11 @@ use http::Method;
 use quintet_platform::http::query::encode_segment;
 use serde_json::json;
 
-use super::acting::{self, May, may, once};
+use super::acting::{self, May, may};
 use super::states::{has_ended, look, word};
 use super::wire::NodeDetail;
 use crate::console::door::Console;
+use crate::console::form;
 use crate::console::notice::Notice;
 use crate::console::pages::{Frame, answer};
 use crate::console::rooms::{Refused, Room};
@@ -61,7 +62,7 @@ async fn page(
         has_ended: has_ended(&found.state),
         node: found,
         may,
-        once: once(),
+        once: form::once(),
         typed,
         refused,
     };

@@ -7,13 +7,14 @@ use axum::response::{IntoResponse, Redirect, Response};
 use http::Method;
 use quintet_platform::http::query::encode_segment;
 
-use super::acting::{self, May, may, once};
+use super::acting::{self, May, may};
 use super::logs::{self, Shown};
 use super::states::{has_ended, look, word};
 use super::used::{self, Used};
 use super::wire::{Run, RunResult};
 use crate::console::address::{query, said};
 use crate::console::door::Console;
+use crate::console::form;
 use crate::console::notice::Notice;
 use crate::console::pages::{Frame, answer};
 use crate::console::rooms::{Refused, Room};
@@ -94,7 +95,7 @@ async fn page(
         logs,
         sought: sought.unwrap_or_default(),
         may,
-        once: once(),
+        once: form::once(),
         refused,
     };
     Ok(answer(status, &page))

@@ -7,10 +7,11 @@ use axum::response::{IntoResponse, Redirect, Response};
 use http::{Method, StatusCode};
 use quintet_platform::http::query::encode_segment;
 
-use super::acting::{self, May, may, once};
+use super::acting::{self, May, may};
 use super::wire::{Page, Schedule};
 use crate::console::address::{query, said, with_query};
 use crate::console::door::Console;
+use crate::console::form;
 use crate::console::notice::Notice;
 use crate::console::pages::{Frame, answer};
 use crate::console::rooms::{Refused, Room};
@@ -65,7 +66,7 @@ async fn page(console: &Console, member: Member, id: &str, refused: Option<Refus
     let address = format!("/api/v1/schedules/{}", encode_segment(id));
     let schedule: Schedule = member.asking.get(Room::Runs, &address).await?;
     let status = acting::status(refused.as_ref());
-    Ok(answer(status, &SchedulePage { frame: member.frame, schedule, may, once: once(), refused }))
+    Ok(answer(status, &SchedulePage { frame: member.frame, schedule, may, once: form::once(), refused }))
 }
 
 /// Pauses it, or has it go on.

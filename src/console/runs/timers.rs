@@ -7,11 +7,12 @@ use axum::response::{IntoResponse, Redirect, Response};
 use http::Method;
 use quintet_platform::http::query::encode_segment;
 
-use super::acting::{self, May, may, once};
+use super::acting::{self, May, may};
 use super::list::Filters;
 use super::states::{OF_TIMERS, look, word};
 use super::wire::{Page, Timer};
 use crate::console::door::Console;
+use crate::console::form;
 use crate::console::notice::Notice;
 use crate::console::pages::{Frame, answer};
 use crate::console::rooms::{Refused, Room};
@@ -54,7 +55,7 @@ async fn page(
         first: (!filters.cursor.is_empty()).then(|| filters.from("/timers", "")),
         filters,
         may,
-        once: once(),
+        once: form::once(),
         refused,
     };
     Ok(answer(status, &page))

@@ -7,11 +7,12 @@ use axum::response::{IntoResponse, Redirect, Response};
 use http::{Method, StatusCode};
 use quintet_platform::http::query::encode_segment;
 
-use super::acting::{self, May, may, once};
+use super::acting::{self, May, may};
 use super::states::{look, word};
 use super::wire::{Deliveries, Delivery, Endpoint, Page};
 use crate::console::address::{query, said, with_query};
 use crate::console::door::Console;
+use crate::console::form;
 use crate::console::notice::Notice;
 use crate::console::pages::{Frame, answer};
 use crate::console::rooms::{Refused, Room};
@@ -91,7 +92,7 @@ async fn page(
         older,
         is_newest: before.is_none(),
         may,
-        once: once(),
+        once: form::once(),
         refused,
     };
     Ok(answer(status, &page))

@@ -7,11 +7,12 @@ use axum::response::{IntoResponse, Redirect, Response};
 use http::Method;
 use quintet_platform::http::query::encode_segment;
 
-use super::acting::{self, May, may, once};
+use super::acting::{self, May, may};
 use super::states::{look, word};
 use super::wire::{Event, Workflow};
 use crate::console::address::{query, with_query};
 use crate::console::door::Console;
+use crate::console::form;
 use crate::console::notice::Notice;
 use crate::console::pages::{Frame, answer};
 use crate::console::rooms::{Refused, Room};
@@ -80,7 +81,7 @@ async fn page(
         workflow,
         events,
         may,
-        once: once(),
+        once: form::once(),
         refused,
     };
     Ok(answer(status, &page))

@@ -386,8 +386,8 @@ fn what_decays_where_it_is_kept_is_copied_anew() {
         let listed = fs::read_dir(place.join("checkpoints")).unwrap().map(|entry| entry.unwrap().path());
         listed.max().unwrap()
     };
-    let table = fs::read_dir(newest(&place)).unwrap().map(|entry| entry.unwrap().path());
-    let table = table.filter(|path| path.extension().is_some_and(|extension| extension == "sst")).next().unwrap();
+    let mut tables = fs::read_dir(newest(&place)).unwrap().map(|entry| entry.unwrap().path());
+    let table = tables.find(|path| path.extension().is_some_and(|extension| extension == "sst")).unwrap();
     let mut bytes = fs::read(&table).unwrap();
     let middle = bytes.len() / 2;
     bytes[middle] ^= 1;
