@@ -18,10 +18,11 @@ use quintet_storage::{Abort, Failure, Timestamp, WriteTx};
 use super::door::{Console, Door};
 use super::notice::Notice;
 use super::pages::Frame;
-use super::projects;
 use super::rooms::Asking;
 use super::words::Language;
 
+/// The page of the editor: signing in leads back to it also from what is sent there.
+pub const EDITOR: &str = "/projects/{project}/locales/{locale}";
 /// How long a page waits for the writer.
 const WRITE_DEADLINE: Duration = Duration::from_secs(10);
 /// What a page's own script says that asks for the page anew, to keep it fresh. Nobody is kept in by that.
@@ -79,7 +80,7 @@ impl Anybody {
     /// Leads to where people sign in, and from there back. Of the address the path alone goes along: no secret is in that.
     fn asked_to_sign_in(&self, parts: &Parts) -> Response {
         // What was sent to a page that can be looked at leads back to that page.
-        let is_page = parts.extensions.get::<MatchedPath>().is_some_and(|matched| matched.as_str() == projects::EDITOR);
+        let is_page = parts.extensions.get::<MatchedPath>().is_some_and(|matched| matched.as_str() == EDITOR);
         let back = if is_page || parts.method == http::Method::GET { self.frame.path.as_str() } else { "/" };
         let address = match back {
             "/" => "/sign-in".to_owned(),

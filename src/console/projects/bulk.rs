@@ -6,6 +6,7 @@ use axum::response::Response;
 
 use super::editor::{Wanted, page};
 use super::filters::{Filters, Place, STRIP_ROWS};
+use super::outcome::{Outcome, Skipped};
 use super::save::moved;
 use super::wire::Key;
 use crate::console::form;
@@ -16,26 +17,6 @@ use quintet_platform::http::query::encode_segment;
 
 /// The largest form, in bytes.
 const FORM_BYTES_MAX: usize = 64 << 10;
-
-/// What came of it.
-pub struct Outcome {
-    /// The key of what was done.
-    pub word: &'static str,
-    /// To how many.
-    pub done: usize,
-    /// To which not.
-    pub skipped: Vec<Skipped>,
-}
-
-/// A string that stayed as it was.
-pub struct Skipped {
-    /// Its page.
-    pub address: String,
-    /// Its path.
-    pub path: String,
-    /// Why.
-    pub reason: String,
-}
 
 /// Takes the form of the strip.
 pub async fn take(

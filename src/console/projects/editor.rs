@@ -10,8 +10,8 @@ use quintet_localization::language::{Direction, Locale};
 use quintet_localization::quality::folded;
 use quintet_platform::http::query::encode_segment;
 
-use super::bulk::Outcome;
 use super::filters::{Filters, Place, STATES};
+use super::outcome::Outcome;
 use super::texts::{Chipped, Field, SourceForm, fields, in_short, source_forms};
 use super::wire::{
     Annotations, Check, File, Files, Key, Listed, Project, Suggestion, Suggestions, Term, Terms, Translation,

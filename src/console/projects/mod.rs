@@ -7,7 +7,7 @@
 //! Invariants: nothing typed is lost (a save on a revision that is another by now is answered with both texts, one that is
 //! refused with what was typed); each form is one change, however often it is sent.
 //!
-//! Reading order: `wire` (what the room answers), `filters`, `texts` (sources with chips, forms) · `list`, `project` ·
+//! Reading order: `wire` (what the room answers), `filters`, `texts` (sources with chips, forms), `outcome` · `list`, `project` ·
 //! `editor`, `save`, `check`, `bulk` · `files` · `glossary`, `guide`.
 
 mod bulk;
@@ -18,6 +18,7 @@ mod filters;
 mod glossary;
 mod guide;
 mod list;
+mod outcome;
 mod project;
 mod save;
 mod texts;
@@ -27,9 +28,7 @@ use axum::Router;
 use axum::routing::{get, post};
 
 use super::door::Console;
-
-/// The editor's page: signing in leads back to it also from what is sent there.
-pub const EDITOR: &str = "/projects/{project}/locales/{locale}";
+use super::visitor::EDITOR;
 
 /// The pages.
 pub fn routes() -> Router<Console> {

@@ -142,7 +142,7 @@ const light = {
 
     "every page of a member, as wide as a screen": (context) => lookAsMember(context, "light", 1280, true),
 
-    "what is being typed is checked, and kept until it is saved": (context) => visit(context, members + editor, async (page) => {
+    "what is being typed is checked, and kept until it is saved": (context) => visit(context, `${members}${editor}?q=String`, async (page) => {
         await page.locator("#text").fill("Ohne Platzhalter");
         await page.locator("#checks", { hasText: "Q01" }).waitFor();
         await page.keyboard.press("Alt+ArrowDown");

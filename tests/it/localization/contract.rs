@@ -351,6 +351,7 @@ fn answers_have_the_documented_shapes() {
             (format!("/v1/keys/{{key_id}}/{rest}/{{locale}}"), format!("/v1/keys/{}/{rest}/de", text(key, "id")))
         };
         let (annotations, checked) = (of_key("annotations"), of_key("check"));
+        send("GET", "/v1/keys/{key_id}", &format!("/v1/keys/{}", text(key, "id")), Value::Null);
         send("GET", &annotations.0, &annotations.1, Value::Null);
         send("POST", &checked.0, &checked.1, json!({"text": "x"}));
         let transition = format!("{translation}/transition");
