@@ -22,6 +22,7 @@ use crate::cli::output;
 use crate::cli::place::PlaceArguments;
 use crate::cli::progress::Progress;
 use crate::followers::Followed;
+use crate::root_key;
 use crate::serve;
 
 /// How long it waits before it looks again at a log of which everything is there.
@@ -66,6 +67,10 @@ pub fn run(arguments: &Arguments) -> Result<(), CliError> {
     serve::keep_private();
     let data_dir = arguments.place.data_dir()?;
     let destination = copying::destination(&arguments.destination, &data_dir)?.to_path_buf();
+    if arguments.without_key && destination.join(root_key::FILE).exists() {
+        return Err(CliError::failed(format!("{} has a root key from before", destination.display()))
+            .hint("remove root.key and former/ there, or leave out --without-key"));
+    }
     let key_files = match arguments.without_key {
         true => Vec::new(),
         false => arguments.place.root_key(&data_dir).backup_files(),
@@ -121,7 +126,7 @@ impl Errand<'_> {
         let is_over = |since: Option<Instant>, pause| since.is_none_or(|at| at.elapsed() >= pause);
         loop {
             let begun = clock.now();
-            follower.copy_extra(&self.key_files)?;
+            follower.copy_extra(begun, &self.key_files)?;
             let shipped = follower.ship()?;
             newest = newest.max(shipped.time);
             if shipped.needs_checkpoint {
@@ -238,7 +243,7 @@ fn care(client: &Client, checkpoints: &Checkpoints, seconds: (i64, i64), stopped
                 return Ok(());
             }
             // First what nobody needs goes: the next one may have no room otherwise.
-            checkpoints.prune(now.plus_seconds(-keep_seconds))?;
+            checkpoints.prune(now, now.plus_seconds(-keep_seconds))?;
             take(client, checkpoints, now, &mut |_| {}).map(drop)
         };
         if let Err(error) = look() {

@@ -8,7 +8,8 @@ use std::sync::Arc;
 
 use quintet_platform::clock::{Clock, parse_rfc3339};
 use quintet_storage::backup::{self, Restoring};
-use quintet_storage::{Finding, Store, StoreOptions, Tables, Timestamp, Verification, read_format};
+use quintet_storage::follow::former_files;
+use quintet_storage::{Finding, Store, StoreOptions, Tables, Timestamp, Verification, read_format, seal};
 use serde_json::json;
 
 use super::checking::{self, Against, Report};
@@ -119,6 +120,24 @@ fn put_key(key: &Path, place: &Path) -> Result<(), CliError> {
     write().map_err(|error| CliError::failed(format!("writing {}: {error}", to.display())))
 }
 
+/// Where the root key that was copied is a later one than the data are under, takes the one of then.
+fn take_key_of_then(store: &Store, source: &Path, place: &Path) -> Result<(), CliError> {
+    let read = store.read();
+    let fits = |path: &Path| {
+        let ring = KeyPlace::at(path).ring().ok().flatten();
+        ring.is_some_and(|ring| seal::rotation::check(&read, &ring).is_ok_and(|findings| findings.is_empty()))
+    };
+    let own = place.join(root_key::FILE);
+    if !own.exists() || fits(&own) {
+        return Ok(());
+    }
+    // If none fits, the check tells so.
+    let Some(former) = former_files(source, root_key::FILE).into_iter().find(|path| fits(path)) else { return Ok(()) };
+    std::fs::remove_file(&own)
+        .map_err(|error| CliError::failed(format!("replacing {}: {error}", own.display())))
+        .and_then(|()| put_key(&former, place))
+}
+
 /// Opens what was copied, as a start would, closes it, and checks all of it.
 fn open_and_check(
     restoring: &Restoring,
@@ -142,9 +161,11 @@ fn open_and_check(
         ..StoreOptions::new(place, Arc::new(Clock::system()))
     };
     let store = Store::open_with(options, TABLES, MIGRATIONS).map_err(|error| failed(&error))?;
+    let taken = take_key_of_then(&store, source, place);
     let stopped = store.stop_reason();
     store.shutdown();
     drop(store);
+    taken?;
     if let Some(reason) = stopped {
         return Err(CliError::failed(format!("what was restored cannot be written to: {reason}")));
     }

@@ -172,6 +172,9 @@ pub fn begin_restore(
         }
         None => files_of_copy(source, format.directory_id, cut.as_ref(), progress)?,
     };
+    if backup.is_none() && cut.is_none() {
+        follow::check_whole(source, format.directory_id, lsn)?;
+    }
     let making = InTheMaking::new(destination)?;
     make_private_directory(&making.place.join(log::DIRECTORY)).map_err(io_error("making", &making.place))?;
     let entries = copy_all(&todo, &making.place, progress)?;

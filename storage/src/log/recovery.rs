@@ -191,22 +191,30 @@ pub(crate) fn find_copied_segments(
     disk: &dyn Disk,
     directory_id: [u8; 16],
 ) -> Result<(Vec<u64>, Vec<FoundSegment>), OpenError> {
-    let mut stale = Vec::new();
-    let mut segments: Vec<FoundSegment> = Vec::new();
+    let mut rows = find_rows(disk, directory_id)?;
+    let last = rows.pop().unwrap_or_default();
+    Ok((rows.into_iter().flatten().map(|segment| segment.header.number).collect(), last))
+}
+
+/// All unbroken rows of segments, the oldest first.
+pub(crate) fn find_rows(disk: &dyn Disk, directory_id: [u8; 16]) -> Result<Vec<Vec<FoundSegment>>, OpenError> {
+    let mut rows: Vec<Vec<FoundSegment>> = Vec::new();
     for header in read_headers(disk, directory_id)? {
-        match segments.last_mut() {
-            Some(previous) if previous.header.number + 1 != header.number => {
-                stale.extend(segments.drain(..).map(|segment| segment.header.number));
-            }
-            Some(previous) if previous.header.first_lsn > header.first_lsn => {
+        let found = FoundSegment { header, end_lsn: None };
+        let row = rows.last_mut().filter(|row| row.last().is_some_and(|last| last.header.number + 1 == header.number));
+        let Some(row) = row else {
+            rows.push(vec![found]);
+            continue;
+        };
+        if let Some(previous) = row.last_mut() {
+            if previous.header.first_lsn > header.first_lsn {
                 return Err(damaged(header.number, 0, "the segment does not continue the one before it"));
             }
-            Some(previous) => previous.end_lsn = Some(header.first_lsn),
-            None => {}
+            previous.end_lsn = Some(header.first_lsn);
         }
-        segments.push(FoundSegment { header, end_lsn: None });
+        row.push(found);
     }
-    Ok((stale, segments))
+    Ok(rows)
 }
 
 /// The headers of all segments, by number.

@@ -154,11 +154,13 @@ fn starts_of_the_appliance_are_followed() {
 fn whoever_was_away_for_long_catches_up() {
     let directory = tempfile::tempdir().unwrap();
     let (data, place) = (directory.path().join("data"), directory.path().join("there"));
-    let store = open(&data);
+    let clock = Arc::new(Hand(AtomicI64::new(1_000_000)));
+    let store = open_at(&data, &clock);
     write(&store, 1..=300, 900);
     let mut own = follower(&data, &place);
     catch_up(&mut own);
     drop(own);
+    clock.0.store(2_000_000, Ordering::SeqCst);
     // Past the window: segments have gone.
     write(&store, 301..=1500, 900);
     std::thread::sleep(Duration::from_millis(5_500));
@@ -176,6 +178,12 @@ fn whoever_was_away_for_long_catches_up() {
     write(&store, 1701..=1710, 900);
     catch_up(&mut own);
     assert_eq!(restored(&place, None).unwrap(), 1_710);
+    // What is there of before can be gone back to. How long nothing followed then is known to nobody.
+    assert_eq!(restored(&place, Some(Timestamp::from_micros(1_000_000))).unwrap(), 300);
+    for unknown in [999_999, 1_000_001, 1_999_999] {
+        let refused = restored(&place, Some(Timestamp::from_micros(unknown)));
+        assert!(matches!(refused, Err(CopyError::OutOfWindow { .. })), "{unknown}: {refused:?}");
+    }
     close(store);
 }
 
@@ -241,12 +249,12 @@ fn every_kept_instant_can_be_gone_back_to_and_no_other() {
         }
     }
     // What is older than a checkpoint that is old enough goes.
-    own.checkpoints().prune(at(31)).unwrap();
+    own.checkpoints().prune(at(61), at(31)).unwrap();
     assert!(matches!(restored(&place, Some(at(29))), Err(CopyError::OutOfWindow { .. })));
     assert_eq!(restored(&place, Some(at(31))).unwrap(), 310);
     assert_eq!(restored(&place, None).unwrap(), 600);
     let before = fs::read_dir(place.join("wal")).unwrap().count();
-    own.checkpoints().prune(at(60)).unwrap();
+    own.checkpoints().prune(at(61), at(60)).unwrap();
     assert!(fs::read_dir(place.join("wal")).unwrap().count() < before, "the log below went, too");
     assert_eq!(restored(&place, None).unwrap(), 600);
     close(store);
@@ -307,7 +315,7 @@ fn what_cannot_follow_is_refused_and_left_as_it_is() {
     assert_eq!(restored(&place, None).unwrap(), 30);
     assert!(matches!(restored(&data, Some(Timestamp::EPOCH)), Err(CopyError::NoWindow(_))));
     let mut own = follower(&at("restored"), &place);
-    own.copy_extra(&[(at("full/letter"), "root.key".to_owned())]).unwrap();
+    own.copy_extra(Timestamp::EPOCH, &[(at("full/letter"), "root.key".to_owned())]).unwrap();
     assert_eq!(fs::read(place.join("root.key")).unwrap(), b"dear");
     drop(own);
     close(twin);
@@ -373,7 +381,7 @@ fn what_a_first_start_has_left_is_nothing() {
     let left = place.join("checkpoints/00000000000000000007.making");
     fs::create_dir(&left).unwrap();
     fs::write(left.join("000012.sst"), "half").unwrap();
-    follower(&parent.path().join("data"), &place).checkpoints().prune(Timestamp::EPOCH).unwrap();
+    follower(&parent.path().join("data"), &place).checkpoints().prune(Timestamp::EPOCH, Timestamp::EPOCH).unwrap();
     assert!(!left.exists());
     close(store);
 }
@@ -419,5 +427,64 @@ fn a_log_that_does_not_say_how_far_it_is_is_no_log_that_stands_still() {
     catch_up(&mut follower);
     drop(follower);
     assert_eq!(restored(&place, None).unwrap(), 42);
+    close(store);
+}
+
+#[test]
+fn a_log_that_decays_where_it_is_kept_is_told_of() {
+    let directory = tempfile::tempdir().unwrap();
+    let (data, place) = (directory.path().join("data"), directory.path().join("there"));
+    let clock = Arc::new(Hand(AtomicI64::new(0)));
+    let store = open_at(&data, &clock);
+    let mut own = follower(&data, &place);
+    for second in 1..=60_u64 {
+        clock.0.store(second as i64 * 1_000_000, Ordering::SeqCst);
+        write(&store, second..=second, 900);
+        catch_up(&mut own);
+    }
+    own.note(60, Timestamp::from_micros(61_000_000)).unwrap();
+    drop(own);
+    let segment = place.join("wal/0000000000000001.log");
+    let mut bytes = fs::read(&segment).unwrap();
+    let end = bytes.iter().rposition(|byte| *byte != 0).unwrap();
+    let sector = end / 2 / 512 * 512;
+    bytes[sector..sector + 512].fill(0);
+    fs::write(&segment, bytes).unwrap();
+    let refused = restored(&place, None);
+    assert!(
+        matches!(&refused, Err(CopyError::Damaged { reason, .. }) if reason.contains("60 were there")),
+        "{refused:?}"
+    );
+    let at = |second: i64| Timestamp::from_micros(second * 1_000_000);
+    let Err(CopyError::OutOfWindow { last, .. }) = restored(&place, Some(at(50))) else { panic!("it is gone") };
+    assert!(at(20) < last && last < at(40), "{last:?}");
+    assert_eq!(restored(&place, Some(at(10))).unwrap(), 10, "what stands before it is there");
+    // Whoever follows on writes it again.
+    catch_up(&mut follower(&data, &place));
+    assert_eq!(restored(&place, None).unwrap(), 60);
+    assert_eq!(restored(&place, Some(at(50))).unwrap(), 50);
+    close(store);
+}
+
+#[test]
+fn keys_of_before_are_kept_as_long_as_the_instants() {
+    let (parent, store, place) = followed();
+    let at = |second: i64| Timestamp::from_micros(second * 1_000_000);
+    let key = parent.path().join("key");
+    let mut own = follower(&parent.path().join("data"), &place);
+    for (second, text) in [(1, "one"), (2, "one "), (3, "three")] {
+        fs::write(&key, text).unwrap();
+        own.copy_extra(at(second), &[(key.clone(), "root.key".to_owned())]).unwrap();
+    }
+    let said = |place: &Path| -> Vec<String> {
+        let former = crate::copies::follow::former_files(place, "root.key");
+        former.into_iter().map(|path| fs::read_to_string(path).unwrap()).collect()
+    };
+    assert_eq!(said(&place), ["one ", "one"]);
+    own.checkpoints().prune(at(9), at(3)).unwrap();
+    assert_eq!(said(&place), ["one "]);
+    own.checkpoints().prune(at(9), at(4)).unwrap();
+    assert_eq!(said(&place), [""; 0]);
+    assert_eq!(fs::read_to_string(place.join("root.key")).unwrap(), "three");
     close(store);
 }

@@ -8,6 +8,7 @@ use std::sync::{Mutex, PoisonError};
 
 use uuid::Uuid;
 
+use super::former;
 use crate::copies::checkpoint;
 use crate::copies::making::{CopyError, io_error};
 use crate::copies::manifest::{Entry, MANIFEST_FILE, Manifest};
@@ -98,9 +99,14 @@ impl Checkpoints {
         let synced = recovery::read_watermark(&disk, *self.directory_id.as_bytes()).map_err(CopyError::Source)?;
         let bound = Bound { lsn: synced.max(lsn), at: now };
         let to = checkpoint::path_of(&self.place, lsn);
+        let _turn = TURN.lock().unwrap_or_else(PoisonError::into_inner);
         if to.exists() {
-            bound_again(&to, bound).map_err(io_error("writing", &to))?;
-            return Ok(Some(Taken { lsn, bytes: 0 }));
+            if self.is_whole(&to, &manifest, now) {
+                bound_again(&to, bound).map_err(io_error("writing", &to))?;
+                return Ok(Some(Taken { lsn, bytes: 0 }));
+            }
+            // It has decayed, and the appliance still has it.
+            checkpoint::remove(&to).map_err(io_error("removing", &to))?;
         }
         match self.copy(&from, &to, &manifest, bound, progress) {
             Err(CopyError::Io { kind: io::ErrorKind::NotFound, .. }) if !from.exists() => Ok(None),
@@ -120,7 +126,6 @@ impl Checkpoints {
     ) -> Result<u64, CopyError> {
         let making = to.with_extension(MAKING);
         let failed = io_error("writing", &making);
-        let _turn = TURN.lock().unwrap_or_else(PoisonError::into_inner);
         self.clear().map_err(&failed)?;
         make_private_directory(&making).map_err(&failed)?;
         let listed = checkpoint::list(&self.place).map_err(io_error("listing the checkpoints of", &self.place))?;
@@ -174,18 +179,28 @@ impl Checkpoints {
         is_sound
     }
 
-    /// Lets go what no restore to an instant from `oldest` on needs: checkpoints older than the last one before it, and
-    /// the log below.
+    /// Whether all files of a checkpoint here are what they must be.
+    fn is_whole(&self, checkpoint: &Path, manifest: &Manifest, now: Timestamp) -> bool {
+        manifest.entries.iter().all(|entry| self.is_sound(&checkpoint.join(&entry.name), entry, now))
+    }
+
+    /// Lets go what no restore to an instant from `oldest` on needs: checkpoints older than the last sound one before it,
+    /// and the log below.
     ///
     /// # Errors
     /// The operating system refused.
-    pub fn prune(&self, oldest: Timestamp) -> Result<(), CopyError> {
+    pub fn prune(&self, now: Timestamp, oldest: Timestamp) -> Result<(), CopyError> {
         let failed = io_error("pruning", &self.place);
         let _turn = TURN.lock().unwrap_or_else(PoisonError::into_inner);
-        self.clear().map_err(&failed)?;
+        self.clear().and_then(|()| former::prune(&self.place, oldest)).map_err(&failed)?;
         let listed = checkpoint::list(&self.place).map_err(&failed)?;
         let is_old = |path: &Path| Bound::read(path).is_some_and(|bound| bound.at <= oldest);
-        let Some(base) = listed.iter().position(|(_, path)| is_old(path)) else { return Ok(()) };
+        let is_whole = |path: &Path| {
+            let manifest = Manifest::read(path).ok().flatten();
+            manifest.is_some_and(|manifest| self.is_whole(path, &manifest, now))
+        };
+        let is_base = |(_, path): &(Lsn, PathBuf)| is_old(path) && is_whole(path);
+        let Some(base) = listed.iter().position(is_base) else { return Ok(()) };
         let Some((lsn, _)) = listed.get(base) else { return Ok(()) };
         for (_, path) in listed.get(base + 1..).unwrap_or_default() {
             checkpoint::remove(path).map_err(&failed)?;

@@ -5,16 +5,18 @@
 //! and asks it for nothing, so that the appliance waits for nobody. Only what is known to be synced is shipped: what the
 //! follower holds, the appliance will have after any crash.
 //!
-//! Reading order: `place` (the directory, its note) · `ship` (the log) · `checkpoints` (made there, pruned) · `window` (the
+//! Reading order: `former` (keys of before), `place` (the directory, its note) · `ship` (the log) · `checkpoints` (made there, pruned) · `window` (the
 //! instants that a restore can go back to).
 
 mod checkpoints;
+mod former;
 mod place;
 mod ship;
 mod window;
 
 pub use checkpoints::{Checkpoints, Taken};
+pub use former::former_files;
 pub use place::{Follower, is_followed};
 pub(crate) use place::{LOCK_FILE, NOTE_FILE};
 pub use ship::Shipped;
-pub(crate) use window::{Cut, cut_at, cut_log};
+pub(crate) use window::{Cut, check_whole, cut_at, cut_log};

@@ -10,6 +10,7 @@ use std::time::SystemTime;
 use uuid::Uuid;
 
 use super::checkpoints::Checkpoints;
+use super::former;
 use super::ship::{Shipped, Shipping};
 use crate::copies::checkpoint;
 use crate::copies::making::{CopyError, io_error};
@@ -135,11 +136,12 @@ impl Follower {
         Note { lsn, at }.write(&self.place).map_err(io_error("writing the note of", &self.place))
     }
 
-    /// Copies further files, with the names they get (the root key), if they are not as they were.
+    /// Copies further files, with the names they get (the root key), if they are not as they were. What one said before is
+    /// kept, for restores to an instant before `now`.
     ///
     /// # Errors
     /// One cannot be read or written.
-    pub fn copy_extra(&mut self, files: &[(PathBuf, String)]) -> Result<(), CopyError> {
+    pub fn copy_extra(&mut self, now: Timestamp, files: &[(PathBuf, String)]) -> Result<(), CopyError> {
         for (from, name) in files {
             let found = fs::metadata(from).map_err(io_error("reading", from))?;
             let looks = (found.len(), found.modified().ok());
@@ -147,7 +149,9 @@ impl Follower {
                 continue;
             }
             let content = fs::read(from).map_err(io_error("reading", from))?;
-            replace_file(&self.place.join(name), &content).map_err(io_error("writing", &self.place.join(name)))?;
+            let to = self.place.join(name);
+            former::keep(&self.place, name, &content, now).map_err(io_error("keeping what was in", &to))?;
+            replace_file(&to, &content).map_err(io_error("writing", &to))?;
             self.seen.insert(name.clone(), looks);
         }
         Ok(())

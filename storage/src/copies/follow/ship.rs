@@ -68,10 +68,7 @@ impl Shipping {
 
     /// Ships a piece of what is known to be synced and is not there yet.
     pub(super) fn ship(&mut self) -> Result<Shipped, CopyError> {
-        let told = recovery::read_watermark(&self.from, self.directory_id).map_err(CopyError::Source)?;
-        if told < self.synced && self.from.open(log::WATERMARK_FILE).is_err() {
-            return Err(self.without_watermark());
-        }
+        let told = self.watermark()?;
         self.synced = self.synced.max(told);
         // After a failure it is found out by looking what of it was written.
         let at = match self.at.take() {
@@ -79,6 +76,10 @@ impl Shipping {
             going => going,
         };
         let Some(mut at) = at else { return Ok(Shipped { needs_checkpoint: true, ..Shipped::default() }) };
+        // What is there was synced: a log that says nothing was does not stand still, it cannot be read.
+        if told == 0 && at.next_lsn > 1 {
+            return Err(self.without_watermark());
+        }
         let mut shipped = Shipped::default();
         loop {
             let before = shipped.bytes;
@@ -110,7 +111,19 @@ impl Shipping {
         Ok(shipped)
     }
 
-    /// The file that says what is synced was there and is gone: nobody knows how far the appliance is by now.
+    /// What the appliance says is synced; 0: nothing can be read of that. It is written while it is read.
+    fn watermark(&self) -> Result<Lsn, CopyError> {
+        const READS: usize = 3;
+        for _ in 0..READS {
+            let told = recovery::read_watermark(&self.from, self.directory_id).map_err(CopyError::Source)?;
+            if told > 0 {
+                return Ok(told);
+            }
+        }
+        Ok(0)
+    }
+
+    /// The file that says what is synced is gone, or says nothing: nobody knows how far the appliance is by now.
     fn without_watermark(&self) -> CopyError {
         let file = self.from.directory.join(log::WATERMARK_FILE);
         io_error("reading", &file)(io::ErrorKind::NotFound.into())
@@ -289,8 +302,11 @@ impl Shipping {
     fn begin(&self, header: SegmentHeader) -> Result<At, CopyError> {
         let failed = io_error("writing the log of", &self.place);
         let making = self.to.directory.join(MAKING);
-        let options = OpenOptions::new().create(true).truncate(true).write(true).mode(0o600).open(&making);
-        let file = options.map_err(&failed)?;
+        match fs::remove_file(&making) {
+            Err(e) if e.kind() != io::ErrorKind::NotFound => return Err(failed(e)),
+            _ => {}
+        }
+        let file = OpenOptions::new().create_new(true).write(true).mode(0o600).open(&making).map_err(&failed)?;
         let written = file
             .set_len(header.file_bytes)
             .and_then(|()| file.write_all_at(&format::encode_segment_header(&header), 0))

@@ -22,6 +22,8 @@ pub(crate) struct Cut {
     pub(crate) lsn: Lsn,
     /// The checkpoint that it begins with.
     pub(crate) checkpoint: Lsn,
+    /// The first segment of the row that holds its end.
+    first_segment: u64,
     /// The segment that holds its end.
     segment: u64,
     /// Where in it the end lies.
@@ -31,8 +33,45 @@ pub(crate) struct Cut {
 impl Cut {
     /// Whether a segment is wanted, by its file name.
     pub(crate) fn wants(&self, name: &str) -> bool {
-        segment_number(name).is_some_and(|number| number <= self.segment)
+        segment_number(name).is_some_and(|number| (self.first_segment..=self.segment).contains(&number))
     }
+}
+
+/// How far a row of segments can be followed.
+#[derive(Default)]
+struct Reach {
+    /// The last transaction, its segment, and where behind it that goes on.
+    end: Option<(Lsn, u64, u64)>,
+    /// The writer's time at the last transaction.
+    time: Option<Timestamp>,
+    /// Whether a later frame was seen.
+    is_past: bool,
+    /// The segment whose frames end before they should.
+    broken: Option<u64>,
+}
+
+/// Follows a row up to an instant. `told`: it holds everything up to this transaction, or has decayed.
+fn reach(disk: &ReadOnlyDisk, row: &[FoundSegment], until: Timestamp, told: Lsn) -> Result<Reach, CopyError> {
+    let mut reach = Reach::default();
+    for segment in row {
+        let look = |header: &FrameHeader| {
+            reach.is_past = header.time > until;
+            !reach.is_past
+        };
+        let read = walk_in(disk, segment, look).map_err(CopyError::Source)?;
+        if read.time.is_some() {
+            reach.time = read.time;
+            reach.end = Some((read.next_lsn - 1, segment.header.number, read.offset));
+        }
+        let end = segment.end_lsn.unwrap_or(told.saturating_add(1));
+        if !reach.is_past && read.next_lsn < end {
+            reach.broken = Some(segment.header.number);
+        }
+        if reach.is_past || reach.broken.is_some() {
+            break;
+        }
+    }
+    Ok(reach)
 }
 
 /// Where a copy ends that holds what had been written up to an instant and nothing later.
@@ -43,29 +82,58 @@ pub(crate) fn cut_at(place: &Path, directory_id: Uuid, until: Timestamp) -> Resu
     let note = Note::read(place).map_err(io_error("reading the note of", place))?;
     let note = note.ok_or_else(|| CopyError::NoWindow(place.into()))?;
     let disk = ReadOnlyDisk { directory: place.join(log::DIRECTORY) };
-    let found = recovery::find_copied_segments(&disk, *directory_id.as_bytes());
-    let (_, segments) = found.map_err(CopyError::Source)?;
-    let checkpoints = usable(place, segments.first().map_or(Lsn::MAX, |first| first.header.first_lsn))?;
-    let (mut cut, mut last) = (None, note.at);
-    for segment in &segments {
-        let read = walk_in(&disk, segment, |header| header.time <= until).map_err(CopyError::Source)?;
-        if let Some(time) = read.time {
-            last = last.max(time);
-            cut = Some((read.next_lsn - 1, segment.header.number, read.offset));
+    let rows = recovery::find_rows(&disk, *directory_id.as_bytes()).map_err(CopyError::Source)?;
+    let newest = rows.len().saturating_sub(1);
+    let (mut first, mut last) = (None, Timestamp::EPOCH);
+    for (place_of_row, row) in rows.into_iter().enumerate().rev() {
+        let is_newest = place_of_row == newest;
+        let checkpoints = usable(place, &row)?;
+        let reach = reach(&disk, &row, until, if is_newest { note.lsn } else { 0 })?;
+        // Of what came before a gap nobody knows how long nothing followed.
+        let silence = Some(note.at).filter(|_| is_newest && reach.broken.is_none());
+        let row_last = reach.time.max(silence).unwrap_or(Timestamp::EPOCH);
+        let is_within = reach.is_past || until <= row_last;
+        if let (Some((lsn, segment, offset)), true, Some(first)) = (reach.end, is_within, row.first())
+            && let Some(checkpoint) = newest_sound(place, directory_id, &checkpoints, lsn)
+        {
+            return Ok(Cut { lsn, checkpoint, first_segment: first.header.number, segment, offset });
         }
+        first = first_instant(&disk, row, checkpoints.last().map(|(_, bound)| bound.lsn))?.or(first);
+        last = last.max(row_last);
     }
-    if let Some((lsn, segment, offset)) = cut.filter(|_| until <= last) {
-        // The newest sound one that holds nothing later.
-        for (checkpoint, _) in checkpoints.iter().filter(|(_, bound)| bound.lsn <= lsn) {
-            let path = checkpoint::path_of(place, *checkpoint);
-            match checkpoint::check(&path, directory_id, &mut |_| Ok(())) {
-                Ok(_) => return Ok(Cut { lsn, checkpoint: *checkpoint, segment, offset }),
-                Err(mismatch) => tracing::warn!(%mismatch, "a checkpoint cannot be used"),
-            }
-        }
-    }
-    let first = first_instant(&disk, segments, checkpoints.last().map(|(_, bound)| bound.lsn))?;
     Err(CopyError::OutOfWindow { first, last })
+}
+
+/// The newest sound one that holds nothing later than a transaction.
+fn newest_sound(place: &Path, directory_id: Uuid, checkpoints: &[(Lsn, Bound)], lsn: Lsn) -> Option<Lsn> {
+    let is_sound = |checkpoint: Lsn| {
+        let checked = checkpoint::check(&checkpoint::path_of(place, checkpoint), directory_id, &mut |_| Ok(()));
+        checked.inspect_err(|mismatch| tracing::warn!(%mismatch, "a checkpoint cannot be used")).is_ok()
+    };
+    let mut earlier = checkpoints.iter().filter(|(_, bound)| bound.lsn <= lsn).map(|(checkpoint, _)| *checkpoint);
+    earlier.find(|checkpoint| is_sound(*checkpoint))
+}
+
+/// Whether the log of a continuous backup still holds, above a checkpoint, all that its note says it does. Any other
+/// directory's is judged by whoever opens it.
+///
+/// # Errors
+/// [`CopyError::Damaged`] if it does not.
+pub(crate) fn check_whole(place: &Path, directory_id: Uuid, checkpoint: Lsn) -> Result<(), CopyError> {
+    let note = Note::read(place).map_err(io_error("reading the note of", place))?;
+    let Some(note) = note.filter(|note| note.lsn > checkpoint) else { return Ok(()) };
+    let disk = ReadOnlyDisk { directory: place.join(log::DIRECTORY) };
+    let (_, mut row) = recovery::find_copied_segments(&disk, *directory_id.as_bytes()).map_err(CopyError::Source)?;
+    row.retain(|segment| segment.end_lsn.is_none_or(|end| end > checkpoint + 1));
+    let reach = reach(&disk, &row, Timestamp::from_micros(i64::MAX), note.lsn)?;
+    let ends_at = reach.end.map_or(checkpoint, |(lsn, ..)| lsn);
+    let number = match (reach.broken, row.last()) {
+        (None, Some(_)) => return Ok(()),
+        (broken, last) => broken.or(last.map(|last| last.header.number)).unwrap_or_default(),
+    };
+    let reason =
+        format!("it ends at transaction {ends_at}, and {} were there; --at restores what stands before", note.lsn);
+    Err(CopyError::Damaged { file: disk.directory.join(segment_name(number)), reason })
 }
 
 /// The first instant that can be gone back to: at which a checkpoint holds nothing later.
@@ -88,8 +156,9 @@ fn first_instant(
     Ok(first)
 }
 
-/// The checkpoints that the log goes on from, newest first.
-fn usable(place: &Path, first_lsn: Lsn) -> Result<Vec<(Lsn, Bound)>, CopyError> {
+/// The checkpoints that a row goes on from, newest first.
+fn usable(place: &Path, row: &[FoundSegment]) -> Result<Vec<(Lsn, Bound)>, CopyError> {
+    let first_lsn = row.first().map_or(Lsn::MAX, |first| first.header.first_lsn);
     let listed = checkpoint::list(place).map_err(io_error("listing the checkpoints of", place))?;
     let bounds = listed.into_iter().filter_map(|(lsn, path)| Some((lsn, Bound::read(&path)?)));
     Ok(bounds.filter(|(lsn, _)| lsn + 1 >= first_lsn).collect())
