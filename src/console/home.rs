@@ -6,6 +6,7 @@ use http::StatusCode;
 use quintet_localization::decision_member::{self, DECIDE};
 use quintet_platform::access::Service;
 use quintet_platform::people::permits_of;
+use quintet_storage::Uuid;
 use serde::Deserialize;
 
 use super::door::Console;
@@ -30,8 +31,8 @@ pub async fn show(State(console): State<Console>, member: Member) -> Result<Resp
     let may = |name: &str| me.permissions.iter().any(|permission| permission == name);
     let permissions = permits_of(&console.app.store.read(), member.session.tenant_id, member.session.principal_id)?;
     let waiting = match permissions.iter().any(|permission| permission == DECIDE) {
-        true => Some(decision_member::list(&console.app.localization, member.session.tenant_id, false, WAITING_MAX)?),
-        false => None,
+        true => waiting(&console, member.session.tenant_id).await?,
+        false => 0,
     };
     let (manages_people, reads_audit) = (may("org_members-manage"), may("org_audit-read"));
     let Member { known, tenant, frame, .. } = member;
@@ -43,9 +44,16 @@ pub async fn show(State(console): State<Console>, member: Member) -> Result<Resp
         services: services.join(", "),
         templates: known.templates,
         permissions,
-        waiting: waiting.map(|waiting| waiting.len()).filter(|count| *count > 0),
+        waiting: Some(waiting).filter(|count| *count > 0),
         manages_people,
         reads_audit,
     };
     Ok(answer(StatusCode::OK, &page))
+}
+
+/// How many decisions of a tenant wait.
+async fn waiting(console: &Console, tenant_id: Uuid) -> Result<usize, Notice> {
+    let context = console.app.localization.clone();
+    let look = move || decision_member::list(&context, tenant_id, false, WAITING_MAX);
+    Ok(tokio::task::spawn_blocking(look).await.map_err(|_| Notice::Unavailable)??.len())
 }

@@ -162,18 +162,43 @@ impl Asking {
         address: &str,
         with: With,
     ) -> Result<Result<T, Refused>, Notice> {
+        let body = match self.body(room, method, address, with).await? {
+            Ok(body) => body,
+            Err(refused) => return Ok(Err(refused)),
+        };
+        let read = serde_json::from_slice(&body).map_err(|error| {
+            tracing::error!(%error, "a page of the console could not read what a room answered");
+            Notice::Unavailable
+        });
+        Ok(Ok(read?))
+    }
+
+    /// Has a room change something, whatever it answers to that.
+    ///
+    /// # Errors
+    /// As [`Asking::ask`].
+    pub async fn change(
+        &self,
+        room: Room,
+        method: Method,
+        address: &str,
+        with: With,
+    ) -> Result<Result<(), Refused>, Notice> {
+        Ok(self.body(room, method, address, with).await?.map(drop))
+    }
+
+    async fn body(
+        &self,
+        room: Room,
+        method: Method,
+        address: &str,
+        with: With,
+    ) -> Result<Result<Bytes, Refused>, Notice> {
         let response = self.response(room, method, address, with).await?;
         let status = response.status();
         let body = axum::body::to_bytes(response.into_body(), ANSWER_BYTES_MAX).await;
         let body = body.map_err(|_| Notice::Unavailable)?;
-        if status.is_success() {
-            let read = serde_json::from_slice(&body).map_err(|error| {
-                tracing::error!(%error, "a page of the console could not read what a room answered");
-                Notice::Unavailable
-            });
-            return Ok(Ok(read?));
-        }
-        Ok(Err(refused(status, &body)))
+        Ok(if status.is_success() { Ok(body) } else { Err(refused(status, &body)) })
     }
 
     /// What a room shows.

@@ -10,7 +10,6 @@ use http::{Method, StatusCode};
 use quintet_localization::operator::template_names;
 use quintet_platform::http::query::encode_segment;
 use serde::Deserialize;
-use serde::de::IgnoredAny;
 use serde_json::{Map, Value, json};
 
 use crate::console::address::query;
@@ -133,7 +132,7 @@ pub async fn take(member: Member, body: Body) -> Result<Response, Notice> {
         "revoke" => (Method::DELETE, format!("/v1/grants/{}", encode_segment(&text("grant"))), With::default()),
         _ => return Err(Notice::Malformed),
     };
-    match member.asking.ask::<IgnoredAny>(Room::Localization, method, &address, with).await? {
+    match member.asking.change(Room::Localization, method, &address, with).await? {
         Ok(_) => Ok(Redirect::to("/people").into_response()),
         Err(refused) => page(member, None, Some(refused)).await,
     }

@@ -6,7 +6,6 @@ use axum::extract::{Path, RawQuery};
 use axum::response::{IntoResponse, Redirect, Response};
 use http::{Method, StatusCode};
 use quintet_platform::http::query::encode_segment;
-use serde::de::IgnoredAny;
 use serde_json::json;
 
 use super::wire::{Project, Term, Terms};
@@ -90,7 +89,7 @@ pub async fn take(member: Member, Path(project): Path<String>, body: Body) -> Re
         true => (Method::POST, base, With::json(&body_of(&typed)).once(&once)),
         false => (Method::DELETE, format!("{base}/{}", encode_segment(&remove)), With::default()),
     };
-    match member.asking.ask::<IgnoredAny>(Room::Localization, method, &address, with).await? {
+    match member.asking.change(Room::Localization, method, &address, with).await? {
         Ok(_) => Ok(Redirect::to(&format!("/projects/{}/glossary", encode_segment(&project))).into_response()),
         Err(refused) => page(member, &project, None, typed, Some(refused)).await,
     }

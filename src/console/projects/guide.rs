@@ -6,7 +6,6 @@ use axum::extract::Path;
 use axum::response::{IntoResponse, Redirect, Response};
 use http::{Method, StatusCode};
 use quintet_platform::http::query::encode_segment;
-use serde::de::IgnoredAny;
 use serde_json::{Map, Value};
 
 use super::wire::{Project, Style, Styles};
@@ -66,7 +65,7 @@ pub async fn take(member: Member, Path(project): Path<String>, body: Body) -> Re
     }
     let address = format!("/v1/projects/{}/style", encode_segment(&project));
     let with = With::json(&Value::Object(said)).once(&once);
-    match member.asking.ask::<IgnoredAny>(Room::Localization, Method::PUT, &address, with).await? {
+    match member.asking.change(Room::Localization, Method::PUT, &address, with).await? {
         Ok(_) => Ok(Redirect::to(&format!("/projects/{}/style", encode_segment(&project))).into_response()),
         Err(refused) => page(member, &project, typed, Some(refused)).await,
     }

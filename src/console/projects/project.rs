@@ -6,7 +6,6 @@ use axum::extract::Path;
 use axum::response::{IntoResponse, Redirect, Response};
 use http::{Method, StatusCode};
 use quintet_platform::http::query::encode_segment;
-use serde::de::IgnoredAny;
 
 use super::editor::word_of;
 use super::filters::{Filters, Place, STATES};
@@ -124,7 +123,7 @@ pub async fn release(member: Member, Path(project): Path<String>, body: Body) ->
     let once = form::read(body).await?.take("once").unwrap_or_default();
     let base = format!("/v1/projects/{}", encode_segment(&project));
     let (address, with) = (format!("{base}/releases"), With::default().once(&once));
-    match member.asking.ask::<IgnoredAny>(Room::Localization, Method::POST, &address, with).await? {
+    match member.asking.change(Room::Localization, Method::POST, &address, with).await? {
         Ok(_) => Ok(Redirect::to(&format!("/projects/{}#releases", encode_segment(&project))).into_response()),
         Err(refused) => page(member, &project, Some(refused)).await,
     }

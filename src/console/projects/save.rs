@@ -164,7 +164,7 @@ async fn done(
 /// Moves a translation on.
 ///
 /// # Errors
-/// Those of [`Asking::ask`].
+/// Those of [`Asking::change`].
 pub async fn moved(
     asking: &Asking,
     place: &Place,
@@ -174,6 +174,5 @@ pub async fn moved(
 ) -> Result<Result<(), Refused>, Notice> {
     let address = format!("{}/transition", place.of_key(key, "translations"));
     let with = With::json(&json!({"action": action, "revision": revision})).once(once);
-    let moved = asking.ask::<Translation>(Room::Localization, Method::POST, &address, with).await?;
-    Ok(moved.map(drop))
+    asking.change(Room::Localization, Method::POST, &address, with).await
 }

@@ -11,9 +11,6 @@ use crate::console::notice::Notice;
 use crate::console::rooms::{Asking, Refused, Room, With};
 use crate::console::visitor::Member;
 
-/// The longest refusal that is read.
-const REFUSAL_BYTES_MAX: usize = 64 << 10;
-
 /// What a member may do with what the pages show. The room asks again.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct May {
@@ -50,7 +47,7 @@ pub async fn read(body: Body) -> Result<Act, Notice> {
     Ok(Act { act: text("act"), once: text("once"), of: text("of"), comment: text("comment") })
 }
 
-/// Asks for a change; what it was refused with. Some answers have no body.
+/// Asks for a change; what it was refused with.
 pub async fn ask(
     asking: &Asking,
     method: Method,
@@ -59,17 +56,12 @@ pub async fn ask(
     once: &str,
 ) -> Result<Option<Refused>, Notice> {
     let with = body.map_or_else(With::default, With::json).once(once);
-    let response = asking.response(Room::Runs, method, address, with).await?;
-    let status = response.status();
-    if status.is_success() {
-        return Ok(None);
-    }
-    if status == StatusCode::NOT_FOUND {
+    let refused = asking.change(Room::Runs, method, address, with).await?.err();
+    // What is not there has no page that could tell so.
+    if refused.as_ref().is_some_and(|refused| refused.status == StatusCode::NOT_FOUND.as_u16()) {
         return Err(Notice::NotFound);
     }
-    let body = axum::body::to_bytes(response.into_body(), REFUSAL_BYTES_MAX).await.map_err(|_| Notice::Unavailable)?;
-    let said: Refused = serde_json::from_slice(&body).unwrap_or_default();
-    Ok(Some(Refused { status: status.as_u16(), ..said }))
+    Ok(refused)
 }
 
 /// The status of a page that may show a refusal.

@@ -7,13 +7,14 @@
 //! Invariants: what a container wrote is text, without the sequences that colour terminals; a page shows a bounded part of a
 //! log, and says so; the file has all of it, and is written as it is read; a refusal stands on the page that asked.
 //!
-//! Reading order: `states` (words and colours), `wire` (what the room answers), `acting` · `ansi`, `rows`, `logs` (what a run
+//! Reading order: `states` (words and colours), `wire` (what the room answers), `acting`, `listed` · `ansi`, `rows`, `logs` (what a run
 //! wrote), `used` (plots) · `list`, `run` · `workflows`, `workflow`, `node`, `picture` · `templates`, `timers`, `schedules`,
 //! `webhooks`.
 
 mod acting;
 mod ansi;
 mod list;
+mod listed;
 mod logs;
 mod node;
 mod picture;

@@ -8,8 +8,8 @@ use http::{Method, StatusCode};
 use quintet_platform::http::query::encode_segment;
 
 use super::acting::{self, May, may};
-use super::wire::{Page, Schedule};
-use crate::console::address::{query, said, with_query};
+use super::listed::{Listed, listed};
+use super::wire::Schedule;
 use crate::console::door::Console;
 use crate::console::form;
 use crate::console::notice::Notice;
@@ -40,16 +40,9 @@ struct SchedulePage {
 
 /// The list.
 pub async fn list(member: Member, RawQuery(raw): RawQuery) -> Result<Response, Notice> {
-    let cursor = said(&mut query(raw.as_deref())?, "cursor");
-    let asked = [("limit", "50")].into_iter().chain(cursor.as_deref().map(|cursor| ("cursor", cursor)));
-    let found: Page<Schedule> = member.asking.get(Room::Runs, &with_query("/api/v1/schedules", asked)).await?;
-    let page = SchedulesPage {
-        frame: member.frame,
-        schedules: found.items,
-        next: found.next_cursor.map(|cursor| with_query("/schedules", [("cursor", cursor.as_str())])),
-        is_first: cursor.is_none(),
-    };
-    Ok(answer(StatusCode::OK, &page))
+    let Listed { items: schedules, next, is_first } =
+        listed(&member, raw.as_deref(), "/api/v1/schedules", "/schedules").await?;
+    Ok(answer(StatusCode::OK, &SchedulesPage { frame: member.frame, schedules, next, is_first }))
 }
 
 /// One of them.

@@ -5,6 +5,7 @@ use axum::response::Response;
 use http::StatusCode;
 use quintet_platform::http::query::encode_segment;
 
+use super::listed::{Listed, listed};
 use super::wire::{Page, Template, TemplateVersion, Trigger};
 use crate::console::address::{query, said, with_query};
 use crate::console::notice::Notice;
@@ -36,16 +37,9 @@ struct TemplatePage {
 
 /// The list.
 pub async fn list(member: Member, RawQuery(raw): RawQuery) -> Result<Response, Notice> {
-    let cursor = said(&mut query(raw.as_deref())?, "cursor");
-    let asked = [("limit", "50")].into_iter().chain(cursor.as_deref().map(|cursor| ("cursor", cursor)));
-    let found: Page<Template> = member.asking.get(Room::Runs, &with_query("/api/v1/templates", asked)).await?;
-    let page = TemplatesPage {
-        frame: member.frame,
-        templates: found.items,
-        next: found.next_cursor.map(|cursor| with_query("/templates", [("cursor", cursor.as_str())])),
-        is_first: cursor.is_none(),
-    };
-    Ok(answer(StatusCode::OK, &page))
+    let Listed { items: templates, next, is_first } =
+        listed(&member, raw.as_deref(), "/api/v1/templates", "/templates").await?;
+    Ok(answer(StatusCode::OK, &TemplatesPage { frame: member.frame, templates, next, is_first }))
 }
 
 /// One of them, in its latest version or another.

@@ -8,8 +8,9 @@ use http::{Method, StatusCode};
 use quintet_platform::http::query::encode_segment;
 
 use super::acting::{self, May, may};
+use super::listed::{Listed, listed};
 use super::states::{look, word};
-use super::wire::{Deliveries, Delivery, Endpoint, Page};
+use super::wire::{Deliveries, Delivery, Endpoint};
 use crate::console::address::{query, said, with_query};
 use crate::console::door::Console;
 use crate::console::form;
@@ -45,16 +46,9 @@ struct WebhookPage {
 
 /// The list.
 pub async fn list(member: Member, RawQuery(raw): RawQuery) -> Result<Response, Notice> {
-    let cursor = said(&mut query(raw.as_deref())?, "cursor");
-    let asked = [("limit", "50")].into_iter().chain(cursor.as_deref().map(|cursor| ("cursor", cursor)));
-    let found: Page<Endpoint> = member.asking.get(Room::Runs, &with_query("/api/v1/webhooks", asked)).await?;
-    let page = WebhooksPage {
-        frame: member.frame,
-        endpoints: found.items,
-        next: found.next_cursor.map(|cursor| with_query("/webhooks", [("cursor", cursor.as_str())])),
-        is_first: cursor.is_none(),
-    };
-    Ok(answer(StatusCode::OK, &page))
+    let Listed { items: endpoints, next, is_first } =
+        listed(&member, raw.as_deref(), "/api/v1/webhooks", "/webhooks").await?;
+    Ok(answer(StatusCode::OK, &WebhooksPage { frame: member.frame, endpoints, next, is_first }))
 }
 
 /// One of them.

@@ -43,7 +43,11 @@ pub fn list_decisions(read: &impl Read, all: bool) -> Result<Vec<DeskDecision>, 
     Ok(found)
 }
 
-/// Decisions of a tenant, the newest first, at most so many: those that wait, or with `all` those that were taken, too.
+/// Rows that are looked at for a tenant's list: it is not to wait for what all others have on the desk.
+const LOOKED_ROWS_MAX: usize = 20_000;
+
+/// Decisions of a tenant, the newest first, at most so many: those that wait, or with `all` those that were taken, too. Of
+/// a desk that has very many the newest are looked at.
 ///
 /// # Errors
 /// Only the store's.
@@ -53,12 +57,13 @@ pub fn decisions_of(
     all: bool,
     limit: usize,
 ) -> Result<Vec<DeskDecision>, Failure> {
-    let mut found = Vec::new();
+    let (mut found, mut looked) = (Vec::new(), 0_usize);
     let mut take = |decision: DeskDecision| {
+        looked += 1;
         if decision.subject.tenant_id == tenant_id {
             found.push(decision);
         }
-        found.len() < limit
+        found.len() < limit && looked < LOOKED_ROWS_MAX
     };
     // Ids are as old as what they name.
     let newest_first = || Scan::all().newest_first();

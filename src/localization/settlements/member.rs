@@ -8,7 +8,7 @@ use quintet_platform::vouched::Vouched;
 use quintet_storage::{Abort, Failure, Read, Uuid};
 use serde_json::Value;
 
-use super::operator::{WRITER_TIME, view, whole};
+use super::operator::{WRITER_TIME, view, warm, whole};
 use crate::approvals::{names_needed, request_asked_by};
 use crate::context::Context;
 use crate::decisions::SubjectKind;
@@ -59,6 +59,7 @@ pub struct Saying {
 pub async fn decide(context: &Context, vouched: Vouched, saying: Saying) -> Result<Value, Abort<DeskRefusal>> {
     let Saying { decision_id, context_hash, verdict, reason } = saying;
     let shared = context.clone();
+    warm(context, decision_id)?;
     let decided = context.store.write(Instant::now() + WRITER_TIME, move |tx, now| {
         vouched.check(tx, Service::Localization, Some(DECIDE)).map_err(|abort| match abort {
             Abort::Refused(_) => Abort::Refused(DeskRefusal::NotPermitted),

@@ -117,6 +117,15 @@ pub fn is_embedded(context: &Context) -> bool {
     context.decisions.is_embedded
 }
 
+/// Reads whatever it takes to count names, so that the writer finds it on the shelf and keeps nobody waiting.
+pub(super) fn warm(context: &Context, decision_id: Uuid) -> Result<(), Failure> {
+    let read = context.store.read();
+    if let Some(known) = get_decision(&read, decision_id)? {
+        names_needed(&read, &context.shelf, &known.subject)?;
+    }
+    Ok(())
+}
+
 /// Takes a decision.
 ///
 /// # Errors
@@ -129,12 +138,7 @@ pub async fn decide(
     reason: Option<String>,
 ) -> Result<Value, Abort<DeskRefusal>> {
     let shared = context.clone();
-    // Whatever it takes to count is read here, so that the writer finds it on the shelf and keeps nobody waiting.
-    let read = context.store.read();
-    if let Some(known) = get_decision(&read, decision_id)? {
-        names_needed(&read, &context.shelf, &known.subject)?;
-    }
-    drop(read);
+    warm(context, decision_id)?;
     let decided = context.store.write(Instant::now() + WRITER_TIME, move |tx, now| {
         let known = get_decision(tx, decision_id)?.ok_or(DeskRefusal::NoSuch(decision_id))?;
         let names_needed = names_needed(tx, &shared.shelf, &known.subject)?;

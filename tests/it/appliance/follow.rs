@@ -165,6 +165,48 @@ fn it_is_told_how_far_it_is_and_a_restore_goes_back_to_an_instant() {
     assert!(!Path::new(to).exists());
 }
 
+/// Data of before a rotation are under the root key of then, which the appliance has forgotten by now.
+#[test]
+fn instants_before_a_rotation_of_the_root_key_can_be_gone_back_to() {
+    let parent = tempfile::tempdir().unwrap();
+    let (data, place) = (parent.path().join("data"), parent.path().join("there"));
+    let appliance = Setup::new().on(&data).rehearsal().start();
+    let follower = Follower::start(&data, &place, &[]);
+    wait_for_note(&place, Timestamp::EPOCH);
+    let tenant = appliance.tenant();
+    let time = || text_of(&appliance.cli_json(&["clock", "show"]), "now");
+    let before = time();
+    appliance.cli_json(&["clock", "advance", "60"]);
+    appliance.cli_json(&["root-key", "rotate"]);
+    wait_until("every data key is under the new one", || state(&appliance) == "keeping_previous");
+    appliance.cli_json(&["clock", "advance", "3600"]);
+    wait_until("the previous key is forgotten", || state(&appliance) == "at_rest");
+    wait_until("the follower has the new key alone", || {
+        let read = |place: &Path| std::fs::read(place.join("root.key")).unwrap();
+        read(&place) == read(&data)
+    });
+    wait_for_note(&place, now());
+    for (name, more) in [("then", &["--at", before.as_str()][..]), ("all", &[])] {
+        let to = parent.path().join(name);
+        restore(&place, &to, more);
+        let made = Setup::new().on(&to).rehearsal().start();
+        assert!(made.cli_json(&["tenant", "list"]).to_string().contains(&tenant), "{name}");
+        assert_eq!(made.stop(), Some(0));
+    }
+    // A directory that has a key is none to leave it out of.
+    drop(follower);
+    let output = run(&["backup", "follow", place.to_str().unwrap(), "--data", data.to_str().unwrap(), "--without-key"]);
+    assert!(!output.status.success() && stderr(&output).contains("has a root key from before"), "{}", stderr(&output));
+}
+
+fn text_of(value: &Value, name: &str) -> String {
+    value[name].as_str().unwrap().to_owned()
+}
+
+fn state(appliance: &Appliance) -> String {
+    text_of(&appliance.cli_json(&["root-key", "show"]), "state")
+}
+
 /// What is away comes back: nothing else is waited for, and nothing is taken for an empty disk.
 #[test]
 fn a_disk_that_was_away_is_caught_up() {
