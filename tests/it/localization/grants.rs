@@ -476,6 +476,7 @@ fn calls(shelf: &Shelf, project: &Value, someone: &Value) -> Vec<Call> {
             of_key("translations/de/transition"),
             &json!({"action": "revoke"}),
         ),
+        call("GET /v1/keys/{key_id}", "read", of_key("").trim_end_matches('/').to_owned(), none),
         call("GET /v1/keys/{key_id}/annotations/{locale}", "read", of_key("annotations/de"), none),
         call("POST /v1/keys/{key_id}/check/{locale}", "read translate", of_key("check/de"), &json!({"text": "x"})),
         call("GET /v1/keys/{key_id}/suggestions/{locale}", "read", of_key("suggestions/de"), none),
